@@ -48,6 +48,9 @@
 //	6 list   u32 dataset, i64 start, i64 most, prefix → JSON: "keys", and "next", the start of the next request
 //	7 draw   u32 dataset, u32 array                   →  SVG: where its chunks are, and how they are served
 //	8 sources u32 dataset, i64 start, i64 most        →  JSON: "sources" with "url", "size" and so on, and "next"
+//	9 refs   u32 dataset, u32 array                   →  u32 length, JSON: "sources", "chunks"; then for all chunks, in C order,
+//	                                                     i64 source: its index, -1 missing, or -2 inline; i64 offset;
+//	                                                     i64 size; then the bytes in which offsets of inline chunks are
 //
 // Elements of a fixed size follow one another without padding. For elements of varying size, the payload has
 // a u32 length for each element, then the bytes of all elements.

@@ -99,6 +99,8 @@ func (s *Server) handle(ctx context.Context, l *link, op byte, raw []byte) error
 		return s.draw(ctx, l, b, done)
 	case opSources:
 		return s.sources(ctx, l, b, done)
+	case opRefs:
+		return s.refs(ctx, l, b, done)
 	}
 	done()
 	return s.fail(l, fmt.Errorf("%w: no operation %d", errRequest, op))

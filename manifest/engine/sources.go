@@ -17,7 +17,7 @@ type sourceAnswer struct {
 
 type sourcesAnswer struct {
 	Sources []sourceAnswer `json:"sources"`
-	Next    int64          `json:"next"` // the start of the next request; 0 at the end
+	Next    int64          `json:"next,omitempty"` // the start of the next request; 0 at the end
 }
 
 // sources answers with some of the sources, in the order of the scan.
@@ -52,11 +52,15 @@ func (s *Server) sourcesFrom(ctx context.Context, handle uint32, start, most int
 		if err != nil {
 			return answer, err
 		}
-		one := sourceAnswer{URL: src.URL, Size: src.Size, ETag: src.ETag}
-		if !src.Modified.IsZero() {
-			one.Modified = &src.Modified
-		}
-		answer.Sources = append(answer.Sources, one)
+		answer.Sources = append(answer.Sources, answerOf(src))
 	}
 	return answer, nil
+}
+
+func answerOf(src manifest.Source) sourceAnswer {
+	one := sourceAnswer{URL: src.URL, Size: src.Size, ETag: src.ETag}
+	if !src.Modified.IsZero() {
+		one.Modified = &src.Modified
+	}
+	return one
 }

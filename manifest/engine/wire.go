@@ -32,6 +32,7 @@ const (
 	opList    = 6
 	opDraw    = 7
 	opSources = 8
+	opRefs    = 9
 )
 
 const answerHead = 16

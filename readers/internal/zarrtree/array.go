@@ -86,7 +86,7 @@ func (a *Array) variable(name string) (*readers.Variable, error) {
 		Name: name, Path: a.shown,
 		Dims:       dimensions(a.shown, name, a.Doc),
 		Type:       TypeOf(a.Doc.DataType.Type(), orderOf(storage.Pipeline.Bytes)),
-		Attributes: attributes(a.doc.attributes),
+		Attributes: a.doc.typedAttributes(),
 		Storage:    storage,
 		ReadAll:    a.readAll,
 	}

@@ -21,6 +21,7 @@ var (
 	signedType   = readers.Int(8, readers.LittleEndian, true)
 	unsignedType = readers.Int(8, readers.LittleEndian, false)
 	floatType    = readers.IEEEFloat(8, readers.LittleEndian)
+	narrowType   = readers.IEEEFloat(4, readers.LittleEndian)
 )
 
 // attributes returns a node's attributes with types: strings, booleans and numbers (integers if all
@@ -38,6 +39,35 @@ func attributes(list zarrjson.Attributes) []readers.Attribute {
 		out = append(out, a)
 	}
 	return out
+}
+
+// typedAttributes returns the node's attributes with types.
+func (d *document) typedAttributes() []readers.Attribute {
+	return narrow(attributes(d.attributes), d.extra)
+}
+
+// narrow gives numbers the type float32 that the field "attribute_types" of a zarr.json names. JSON has only
+// numbers of double precision, but clients decode packed values in the type of scale_factor.
+func narrow(list []readers.Attribute, extra []zarrjson.ExtraField) []readers.Attribute {
+	types := map[string]any{}
+	for _, field := range extra {
+		if field.Name == "attribute_types" {
+			_ = json.Unmarshal(field.JSON, &types) // a field of another program may have another form
+		}
+	}
+	for i := range list {
+		v := &list[i].Value
+		if types[list[i].Name] != "float32" || v.Type != floatType {
+			continue
+		}
+		data := make([]byte, 0, len(v.Data)/2)
+		for at := 0; at < len(v.Data); at += 8 {
+			n := math.Float64frombits(binary.LittleEndian.Uint64(v.Data[at:]))
+			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(n)))
+		}
+		v.Type, v.Data = narrowType, data
+	}
+	return list
 }
 
 func valueOf(raw []byte) readers.Value {

@@ -13,6 +13,7 @@ import (
 type document struct {
 	array      *zarrjson.Array // nil for a group
 	attributes zarrjson.Attributes
+	extra      []zarrjson.ExtraField
 
 	// hasFill reports whether the writer set the value of cells that were not written.
 	hasFill bool
@@ -64,9 +65,9 @@ func parseV3(doc []byte) (*document, error) {
 		return nil, err
 	}
 	if node.Array == nil {
-		return &document{attributes: node.Group.Attributes}, nil
+		return &document{attributes: node.Group.Attributes, extra: node.Group.Extra}, nil
 	}
-	return &document{array: node.Array, attributes: node.Array.Attributes, hasFill: !unset}, nil
+	return &document{array: node.Array, attributes: node.Array.Attributes, extra: node.Array.Extra, hasFill: !unset}, nil
 }
 
 const consolidated = "consolidated_metadata"

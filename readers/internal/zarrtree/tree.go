@@ -123,7 +123,7 @@ func (b *builder) add(n *Node) error {
 		if err != nil {
 			return err
 		}
-		g.Attributes = attributes(doc.attributes)
+		g.Attributes = doc.typedAttributes()
 		return nil
 	}
 	if err := doc.checkArray(); err != nil {

@@ -1,5 +1,6 @@
 """varve in Python: ``xarray.open_dataset(..., engine="varve")``, a Zarr store, and the commands of varve as functions."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from varve_zarr import commands, errors
@@ -9,10 +10,13 @@ from varve_zarr.report import Manifest, Report
 
 if TYPE_CHECKING:
     from varve_zarr.store import Store
+    from varve_zarr.virtual import open_virtual
+
+_LATE = {"Store": "store", "open_virtual": "virtual"}
 
 __version__ = "0.1.0"
 
-__all__ = ["Manifest", "Report", "Store", "__version__"]
+__all__ = ["Manifest", "Report", "Store", "__version__", "open_virtual"]
 __all__ += commands.__all__
 __all__ += errors.__all__
 
@@ -22,9 +26,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """Import the store on first use, because it needs zarr-python, which is optional and slow to import."""
-    if name != "Store":
+    """Import some names on first use: those that need xarray, or zarr-python, which are slow to import."""
+    if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from varve_zarr.store import Store
-
-    return Store
+    return getattr(importlib.import_module(f"varve_zarr.{_LATE[name]}"), name)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from varve_zarr import _engine
-from varve_zarr._engine import DRAW, GET, LIST, NO_KEY, OPEN, READ, SOURCES, Engine
+from varve_zarr._engine import DRAW, GET, LIST, NO_KEY, OPEN, READ, REFS, SOURCES, Engine
 from varve_zarr.errors import Closed, Usage
 
 Axis = int | np.integer[Any] | slice | npt.NDArray[np.integer[Any]]
@@ -173,9 +173,17 @@ class Dataset:
         while True:
             answer = json.loads(self.ask(SOURCES, struct.pack("<qq", start, 10_000))[1])
             yield from answer["sources"]
-            start = answer["next"]
+            start = answer.get("next", 0)
             if start == 0:
                 return
+
+    def refs(self, array: int) -> tuple[list[dict[str, Any]], NDArray, bytes]:
+        """Return the sources of an array, the columns source, offset and size of its chunks, and the bytes of inline chunks."""
+        payload = self.ask(REFS, struct.pack("<I", array))[1]
+        start = 4 + int.from_bytes(payload[:4], "little")
+        answer = json.loads(payload[4:start])
+        end = start + 24 * answer["chunks"]
+        return answer["sources"], np.frombuffer(payload[start:end], "<i8").reshape(3, -1), payload[end:]
 
     def draw(self, array: int) -> str:
         """Return a picture of the chunks of an array, as SVG."""

@@ -27,7 +27,7 @@ from varve_zarr import _binary, _memory
 from varve_zarr.errors import EngineError, VarveError, from_code
 
 VERSION = 1
-HELLO, OPEN, CLOSE, READ, GET, LIST, DRAW, SOURCES = range(1, 9)
+HELLO, OPEN, CLOSE, READ, GET, LIST, DRAW, SOURCES, REFS = range(1, 10)
 DONE, STAGED, NO_KEY, FAILED = range(4)
 
 _HEAD = struct.Struct("<IIQ")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from varve_zarr import _command, _dataset
 from varve_zarr._command import Names, Progress
-from varve_zarr.errors import Refused
+from varve_zarr.errors import Refused, Usage
 from varve_zarr.report import Manifest, Report
 
 __all__ = [
@@ -27,8 +28,11 @@ Storage = Mapping[str, Any] | None
 
 
 def check(files: Names, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any) -> Report:
-    """Report what ``build`` would do, without writing anything. A refusal is part of the report, not an exception."""
-    with tempfile.TemporaryDirectory() as room:
+    """Report what ``build`` would do, without writing anything. A refusal is part of the report, not an exception.
+
+    ``files`` may be a virtual dataset.
+    """
+    with tempfile.TemporaryDirectory() as room, _files_of(files, flags) as (files, flags):
         page = Path(room, "report.html")
         options = {"json": True, "html": page, **flags}
         refusal = ""
@@ -41,12 +45,32 @@ def check(files: Names, *, progress: bool | Progress | None = None, storage_opti
         return Report(found["findings"], found["arrays"], page.read_text(encoding="utf-8") if page.exists() else "", refusal)
 
 
+def _is_dataset(files: Any) -> bool:
+    """Whether this is an xarray dataset, without an import of xarray."""
+    return hasattr(files, "data_vars") and hasattr(files, "variables")
+
+
+@contextlib.contextmanager
+def _files_of(files: Any, flags: Mapping[str, Any], path: str | None = None) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield the names of files, or that of the references of a virtual dataset, and flags with which those may be read."""
+    if not _is_dataset(files):
+        yield files, dict(flags)
+        return
+    from varve_zarr.virtual import sources_of, written
+
+    given = flags.get("allow") or []
+    allowed = [given] if isinstance(given, str | os.PathLike) else list(given)
+    with written(files, path) as name:
+        yield name, {**flags, "allow": [*allowed, *sorted({url.rpartition("/")[0] or "/" for url in sources_of(files)})]}
+
+
 def build(
     out: Path_,
     files: Names,
     *,
     parallel: Parallel | None = None,
     parts: Path_ | None = None,
+    references: Path_ | None = None,
     progress: bool | Progress | None = None,
     storage_options: Storage = None,
     **flags: Any,
@@ -57,7 +81,20 @@ def build(
     ``"dask"``, ``"spark"``, ``"flink"`` or ``"lithops"``. Its workers scan the files and write scan parts to ``parts``,
     a folder or prefix that all workers can access. Without ``parts``, up to 200 files (4 GiB of local files) are scanned
     by this process instead, because that is faster. The log ``varve_zarr`` says so.
+
+    ``files`` may be a virtual dataset. Its references are written to ``references``, by default to the name of ``out``
+    and ``.json``. ``varve verify`` expects that file; reading does not.
     """
+    if _is_dataset(files):
+        where = _dataset.absolute(references if references is not None else f"{_dataset.absolute(out)}.json")
+        if "://" in where:
+            raise Usage(f"{where}: references of a virtual dataset are written to a local file: pass references=")
+        with _files_of(files, flags, where) as (names, taken):
+            made = _publish("build", out, names, progress, storage_options, taken)
+        from varve_zarr.virtual import check_versions
+
+        check_versions(files, made)
+        return made
     if parallel is not None:
         from varve_zarr.parallel import scanned
 

@@ -1,0 +1,312 @@
+"""Virtual datasets in xarray: open files as references, combine them with xarray, and build a manifest of the result."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from xarray import conventions
+from xarray.backends import StoreBackendEntrypoint
+from xarray.backends.zarr import FillValueCoder
+
+from varve_zarr import backend, commands
+from varve_zarr._dataset import ArrayInfo, Dataset, Options
+from varve_zarr._refs import MASKED, PACKING, REF, Axis, Form, Source, VirtualArray, decoding_of
+from varve_zarr.errors import SourceChanged, Unsupported, Usage
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from varve_zarr.report import Manifest
+
+__all__ = ["open_virtual"]
+
+
+def open_virtual(
+    files: Any,
+    *,
+    loadable_variables: Iterable[str] | None = None,
+    drop_variables: str | Iterable[str] | None = None,
+    decode_times: Any = True,
+    group: str | None = None,
+    snapshot: str | None = None,
+    allow: str | Iterable[str] | None = None,
+    download: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+    **flags: Any,
+) -> xr.Dataset:
+    """Open files or a manifest as a dataset of references, which ``xr.concat``, ``xr.merge`` and so on combine.
+
+    ``loadable_variables`` are read and decoded; by default these are the coordinates of dimensions. All others keep their
+    encoded values and attributes. Other keyword arguments are flags of ``varve build``, for several files.
+    """
+    options = Options.from_arguments(allow, download, storage_options)
+    dataset, contents = backend._opened(files, snapshot, options, None, flags)
+    store = backend.VarveStore(dataset, contents, group or "/")
+    decoded = StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, decode_times=decode_times)
+    loaded = set(decoded.dims) if loadable_variables is None else set(loadable_variables)
+    if loaded - set(decoded.variables) - set(decoded.dims):
+        missing = ", ".join(sorted(map(str, loaded - set(decoded.variables))))
+        raise Usage(f"loadable_variables: no variable {missing}; there are {', '.join(map(str, decoded.variables))}")
+    below = ("/" + (group or "").strip("/")).rstrip("/") + "/"
+    infos = {a.path.removeprefix(below): a for a in contents.arrays if a.path.startswith(below)}
+    variables = {}
+    for name, variable in decoded.variables.items():
+        if name in loaded:
+            variables[name] = variable.load()
+            continue
+        raw = store._variable(infos[str(name)])
+        attributes = {k: v for k, v in raw.attrs.items() if k != "coordinates" or "coordinates" not in variable.encoding}
+        variables[name] = xr.Variable(raw.dims, _array_of(dataset, infos[str(name)], raw.attrs), attributes)
+    coords = {name: variables.pop(name) for name in decoded.coords}
+    indexed = {name: v for name, v in coords.items() if not isinstance(v._data, VirtualArray)}
+    made = xr.Dataset(variables, indexed, decoded.attrs)
+    others = {name: v for name, v in coords.items() if name not in indexed}
+    made = made.assign_coords(xr.Coordinates(others, indexes={})) if others else made
+    dataset.release()
+    return made
+
+
+def _array_of(dataset: Dataset, info: ArrayInfo, attributes: Mapping[str, Any]) -> VirtualArray:
+    """Return the references of an array of an open dataset."""
+    document = json.loads(dataset.get(info.path.strip("/") + "/zarr.json") or b"{}")
+    axes = _axes_of(document)
+    form = Form(document["data_type"], tuple(document["codecs"]), document["fill_value"], decoding_of(dict(attributes)))
+    try:
+        sources, columns, inline = dataset.refs(info.number)
+    except Unsupported as problem:
+        raise Unsupported(f"{problem}. Open the files one by one, or name it in loadable_variables= or drop_variables=") from None
+    table = np.empty(len(sources) + 2, object)
+    table[: len(sources)] = [Source(s["url"], s["size"], s.get("modified"), s.get("etag")) for s in sources]
+    refs = np.empty(columns.shape[1], REF)
+    refs["source"], refs["offset"], refs["length"] = table[np.where(columns[0] < 0, len(sources), columns[0])], columns[1], columns[2]
+    for at in np.flatnonzero(columns[0] == -2):
+        start, length = columns[1:, at]
+        refs[at] = (inline[start : start + length], 0, length)
+    return VirtualArray(info.dtype, form, axes, refs.reshape([len(a.lengths) for a in axes]))
+
+
+def _axes_of(document: Mapping[str, Any]) -> list[Axis]:
+    """Return the chunks along each axis of a zarr.json."""
+    settings = document["chunk_grid"]["configuration"]
+    shapes = settings.get("chunk_shape", settings.get("chunk_shapes"))
+    encoded = settings.get("encoded_chunk_shapes", shapes)
+    axes = []
+    for size, lengths, codec in zip(document["shape"], shapes, encoded, strict=True):
+        ends = _lengths(lengths, size)
+        data, begin = [], 0
+        for n in ends:
+            data.append(min(n, size - begin))
+            begin += n
+        axes.append(Axis(tuple(data), tuple(_lengths(codec, size)[: len(data)] if encoded is not shapes else ends)))
+    return axes
+
+
+def _lengths(lengths: Any, size: int) -> list[int]:
+    """Return the length of each chunk. An integer is that of all; a pair in a list is a length and how often it repeats."""
+    if isinstance(lengths, int):
+        return [lengths] * -(-size // lengths) if lengths else []
+    return [n for one in lengths for n in ([one[0]] * one[1] if isinstance(one, list) else [one])]
+
+
+@xr.register_dataset_accessor("varve")
+class VirtualDataset:
+    """What to do with a virtual dataset: ``ds.varve``."""
+
+    def __init__(self, dataset: xr.Dataset) -> None:
+        self._dataset = dataset
+
+    def build(self, out: commands.Path_, **options: Any) -> Manifest:
+        """Build a manifest. Options are those of ``varve_zarr.build``."""
+        return commands.build(out, self._dataset, **options)
+
+    def to_kerchunk(self, dest: commands.Path_ | dict[str, Any] | None = None, **flags: Any) -> dict[str, Any] | str:
+        """Write kerchunk references to a path, and return that; or into a dict, by default a new one."""
+        with tempfile.TemporaryDirectory() as room:
+            made = self.build(Path(room, "a.varve"))
+            if dest is not None and not isinstance(dest, dict):
+                return commands.export_kerchunk(made.path, dest, **flags)
+            commands.export_kerchunk(made.path, Path(room, "a.json"), inline=1 << 62, **flags)
+            filled: dict[str, Any] = {} if dest is None else dest
+            filled.update(json.loads(Path(room, "a.json").read_text(encoding="utf-8")))
+            return filled
+
+    def to_icechunk(self, session: Any, *, group: str = "", append_dim: str | None = None) -> None:
+        """Write the references into an open session of Icechunk, or its store. You commit the session."""
+        from varve_zarr._icechunk import write
+
+        write(self._dataset, getattr(session, "store", session), group, append_dim)
+
+    def refs(self, name: str) -> pd.DataFrame:
+        """Return a table with a row for each chunk of a virtual variable: coordinates, source, offset and length."""
+        import pandas as pd
+
+        variable = self._dataset.variables[name]
+        array = variable._data
+        if not isinstance(array, VirtualArray):
+            raise Usage(f"{name} is not virtual: its values were loaded")
+        index = np.indices(array.refs.shape).reshape(array.ndim, array.refs.size)
+        flat = array.refs.reshape(-1)
+        kinds = ["missing" if s is None else "inline" if isinstance(s, bytes) else "range" for s in flat["source"]]
+        urls = [s.url if isinstance(s, Source) else None for s in flat["source"]]
+        columns = {str(d): index[k] for k, d in enumerate(variable.dims)}
+        return pd.DataFrame({**columns, "kind": kinds, "source": urls, "offset": flat["offset"], "length": flat["length"]})
+
+    def plot_chunks(self, name: str) -> Picture:
+        """Return a picture of the chunks of a virtual variable and of how they would be served. Notebooks show it."""
+        with tempfile.TemporaryDirectory() as room:
+            return Picture(self.build(Path(room, "a.varve")).mosaic(name))
+
+
+class Picture(str):
+    """A picture as SVG."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(self)
+
+
+def references(dataset: xr.Dataset) -> Iterator[tuple[str, str | list[Any]]]:
+    """Yield the keys of a dataset as Zarr format 3, each with text, or with the URL, offset and length of its bytes."""
+    attributes, types = _json_attributes(dataset.attrs)
+    yield "zarr.json", json.dumps({"zarr_format": 3, "node_type": "group", "attributes": attributes, **types})
+    for name, variable in dataset.variables.items():
+        array, plain = encoded(dataset, str(name), variable)
+        yield f"{name}/zarr.json", json.dumps(plain)
+        for position in np.ndindex(array.refs.shape):
+            source, offset, length = array.refs[position].item()
+            key = "/".join((f"{name}/c", *map(str, position)))
+            if isinstance(source, Source):
+                yield key, [source.url, offset, length]
+            elif isinstance(source, bytes):
+                yield key, "base64:" + base64.b64encode(source).decode()
+            elif source == MASKED:
+                raise Usage(f"{name}: an index of -1 selects from its chunks: use slice(-1, None), or fill_value= of reindex")
+
+
+def encoded(dataset: xr.Dataset, name: str, variable: xr.Variable) -> tuple[VirtualArray, dict[str, Any]]:
+    """Return a variable as references, and its zarr.json. A loaded variable is encoded, and becomes one inline chunk."""
+    if isinstance(variable._data, VirtualArray):
+        array = variable._data
+        # xarray drops attributes where datasets differ, but without these the values would be wrong.
+        attrs = {**{k: v for k, v in array.form.decoding if k in PACKING}, **variable.attrs}
+    else:
+        variable = conventions.encode_cf_variable(variable, name=name)
+        array, attrs = _inline(name, variable), dict(variable.attrs)
+    if name not in dataset.coords and "coordinates" not in attrs:
+        beside = [str(c) for c, v in dataset.coords.variables.items() if c not in dataset.dims and set(v.dims) <= set(variable.dims)]
+        attrs |= {"coordinates": " ".join(beside)} if beside else {}
+    if "_FillValue" in attrs:
+        attrs["_FillValue"] = FillValueCoder.encode(attrs["_FillValue"], np.dtype(object) if array.dtype.kind == "O" else array.dtype)
+    attributes, types = _json_attributes(attrs)
+    document = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": array.shape,
+        "data_type": array.form.data_type,
+        "chunk_grid": _chunk_grid(array.axes),
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": array.form.fill_value,
+        "codecs": array.form.codecs,
+        "attributes": attributes,
+        "dimension_names": variable.dims,
+        **types,
+    }
+    return array, document
+
+
+def _inline(name: str, variable: xr.Variable) -> VirtualArray:
+    values = np.ascontiguousarray(variable.values)
+    if values.dtype.kind in "OUT":
+        texts = [str(v).encode() for v in values.reshape(-1)]
+        data = len(texts).to_bytes(4, "little") + b"".join(len(t).to_bytes(4, "little") + t for t in texts)
+        form, dtype = Form("string", ({"name": "vlen-utf8"},), ""), np.dtype(object)
+    elif values.dtype.kind in "iufcb":
+        values = values.astype(values.dtype.newbyteorder("<"))
+        data, dtype = values.tobytes(), values.dtype
+        form = Form(
+            dtype.name, ({"name": "bytes", "configuration": {"endian": "little"}},), [0, 0] if dtype.kind == "c" else dtype.type(0).item()
+        )
+    else:
+        raise Unsupported(f"{name}: loaded values of {values.dtype} cannot be references: drop the variable, or do not load it")
+    refs = np.empty((1,) * values.ndim, REF)
+    refs[...] = np.array((data, 0, len(data)), REF)
+    if 0 in values.shape:
+        refs = refs[tuple(slice(min(n, 1)) for n in values.shape)]
+    return VirtualArray(dtype, form, [Axis((n,) if n else (), (n,) if n else ()) for n in values.shape], refs)
+
+
+def _chunk_grid(axes: Sequence[Axis]) -> dict[str, Any]:
+    regular = [a.regular for a in axes]
+    if all(n is not None for n in regular):
+        return {"name": "regular", "configuration": {"chunk_shape": regular}}
+    settings: dict[str, Any] = {
+        "kind": "inline",
+        "chunk_shapes": [n if n is not None else a.lengths for n, a in zip(regular, axes, strict=True)],
+    }
+    if any(n is None and a.lengths != a.encoded for n, a in zip(regular, axes, strict=True)):
+        settings["encoded_chunk_shapes"] = [n if n is not None else a.encoded for n, a in zip(regular, axes, strict=True)]
+    return {"name": "rectilinear", "configuration": settings}
+
+
+def _json_attributes(attributes: Mapping[Any, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return attributes as JSON has them, and the field with the types of ``float32`` attributes, which JSON has not."""
+    plain, types = {}, {}
+    for name, value in attributes.items():
+        if isinstance(value, bytes):
+            plain[name] = value.decode("utf-8", "replace")
+        elif isinstance(value, np.ndarray | np.generic):
+            plain[name] = value.tolist()
+            if value.dtype == np.float32:
+                types[name] = "float32"
+        else:
+            plain[name] = value
+    return plain, {"attribute_types": {"must_understand": False, **types}} if types else {}
+
+
+@contextlib.contextmanager
+def written(dataset: xr.Dataset, path: str | None = None) -> Iterator[str]:
+    """Write the references of a dataset to a file, and yield its name. Without a path, it is removed afterwards."""
+    with contextlib.ExitStack() as stack:
+        name = path or os.path.join(stack.enter_context(tempfile.TemporaryDirectory()), "virtual.json")
+        try:
+            with open(name, "w", encoding="utf-8") as file:
+                file.write('{"version":1,"refs":{')
+                for n, (key, value) in enumerate(references(dataset)):
+                    file.write(f"{',' if n else ''}\n{json.dumps(key)}:{json.dumps(value)}")
+                file.write("}}\n")
+        except BaseException:
+            os.remove(name)
+            raise
+        yield name
+
+
+def sources_of(dataset: xr.Dataset) -> dict[str, Source]:
+    """Return the files to which a virtual dataset refers, by URL."""
+    arrays = [v._data for v in dataset.variables.values() if isinstance(v._data, VirtualArray)]
+    return {s.url: s for a in arrays for s in a.refs["source"].flat if isinstance(s, Source)}
+
+
+def check_versions(dataset: xr.Dataset, made: Manifest) -> None:
+    """Raise an exception if a source changed between ``open_virtual`` and the build."""
+    scanned = sources_of(dataset)
+    for now in made.sources:
+        then = scanned.get(now["url"])
+        if then is None or then.size is None:
+            continue
+        if (then.size, then.modified, then.etag) != (now["size"], now.get("modified"), now.get("etag")):
+            raise SourceChanged(
+                f"{then.url}: source has changed since open_virtual; open it again. {made.path} refers to old positions: remove it"
+            )
+
+
+__all__ += ["VirtualDataset", "check_versions", "references", "sources_of", "written"]

@@ -1,0 +1,259 @@
+"""Virtual datasets: combined with xarray, built, and compared with what xarray reads from the files."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import varve_zarr
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Three months of unequal lengths: a packed variable in chunks, one without compression, a 2-d coordinate, and texts."""
+    folder = tmp_path_factory.mktemp("files with spaces")
+    rng = np.random.default_rng(7)
+    names, day = [], 0
+    for month, days in enumerate((31, 28, 31), 1):
+        ds = xr.Dataset(
+            {
+                "t2m": (("time", "y", "x"), rng.normal(280, 5, (days, 40, 60)), {"units": "K", "limit": np.float32(0.1)}),
+                "raw": (("time", "x"), rng.normal(0, 1, (days, 60)).astype("f4")),
+                "mask": (("y", "x"), np.arange(2400, dtype="i1").reshape(40, 60)),
+            },
+            {
+                "time": ("time", np.arange(day, day + days), {"units": "days since 2021-01-01"}),
+                "lat2": (("y", "x"), np.arange(2400.0).reshape(40, 60), {"units": "degrees_north"}),
+                "label": ("x", np.array([f"c{i}" for i in range(60)], object)),
+            },
+            {"title": "made for tests"},
+        )
+        packed = {"dtype": "i2", "scale_factor": np.float32(0.01), "add_offset": np.float32(280), "_FillValue": -32768}
+        encoding = {"t2m": {**packed, "zlib": True, "chunksizes": (days, 20, 60)}, "raw": {"_FillValue": None}, "lat2": {"zlib": True}}
+        names.append(str(folder / f"2021-{month:02}.nc"))
+        ds.to_netcdf(names[-1], engine="netcdf4", encoding=encoding)
+        day += days
+    return names
+
+
+@pytest.fixture(scope="module")
+def parts(files: list[str]) -> list[xr.Dataset]:
+    return [varve_zarr.open_virtual(name) for name in files]
+
+
+def read(vds: xr.Dataset, folder: Path, **options: Any) -> xr.Dataset:
+    """Build a virtual dataset, and return the values that the manifest has."""
+    made = vds.varve.build(folder / "out.varve", **options)
+    with made.open(chunks=None) as ds:
+        return ds.load()
+
+
+def truth(files: list[str], **options: Any) -> xr.Dataset:
+    options = {"data_vars": "minimal", "coords": "minimal", "compat": "override", "join": "exact", **options}
+    return xr.open_mfdataset(files, chunks=None, **options).load()
+
+
+CONCAT: dict[str, Any] = {"data_vars": "minimal", "coords": "minimal", "compat": "override"}
+
+
+def is_virtual(ds: xr.Dataset, *names: str) -> bool:
+    return all(type(ds.variables[name]._data).__name__ == "VirtualArray" for name in names)
+
+
+def test_concat(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    assert is_virtual(parts[0], "t2m", "raw", "mask", "lat2", "label")
+    assert set(parts[0].coords) == {"time", "lat2", "label"}
+    combined = xr.concat(parts, "time", **CONCAT)
+    assert is_virtual(combined, "t2m", "raw", "mask", "lat2")
+    assert combined.t2m.variable._data.chunk_lengths == ((31, 28, 31), (20, 20), (60,))
+    xr.testing.assert_identical(read(combined, tmp_path), truth(files))
+    made = varve_zarr.Manifest(tmp_path / "out.varve")
+    assert {Path(s["url"]).name for s in made.sources} == {"out.varve.json", *(Path(f).name for f in files)}
+    assert "unchanged" in varve_zarr.verify(made.path, deep=True)
+    os.remove(tmp_path / "out.varve.json")
+    xr.testing.assert_identical(made.open(chunks=None).load(), truth(files))
+
+
+def test_order_is_that_of_the_user(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    got = read(xr.concat(parts[::-1], "time", **CONCAT), tmp_path)
+    xr.testing.assert_identical(got, xr.concat([truth([f]) for f in files[::-1]], "time", **CONCAT))
+
+
+def test_combine_nested_along_a_new_dimension(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    """Two members of two halves each, in a grid."""
+    grid = [[parts[0][["t2m"]], parts[2][["t2m"]]], [parts[2][["t2m"]], parts[0][["t2m"]]]]
+    grid = [[p.drop_vars(["time", "lat2", "label"]) for p in row] for row in grid]
+    whole = [truth([f])[["t2m"]].drop_vars(["time", "lat2", "label"]) for f in files]
+    combined = xr.combine_nested(grid, ["member", "time"])
+    assert combined.t2m.variable._data.chunk_lengths == ((1, 1), (31, 31), (20, 20), (60,))
+    want = xr.combine_nested([[whole[0], whole[2]], [whole[2], whole[0]]], ["member", "time"])
+    xr.testing.assert_identical(read(combined, tmp_path), want)
+
+
+def test_methods_stay_virtual(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    def change(ds: xr.Dataset) -> xr.Dataset:
+        ds = ds.rename(t2m="temperature").drop_vars(["raw", "label"])
+        ds = ds.assign_coords(height=("z", np.array([2.0], "f4"), {"units": "m"})).assign_attrs(source="station")
+        ds["temperature"] = ds.temperature.expand_dims(z=1, axis=1).assign_attrs(standard_name="air_temperature")
+        return ds.isel(y=slice(20, 40))
+
+    half = parts[0].drop_vars("lat2").drop_vars("mask")
+    got, want = change(half), change(truth(files[:1]).drop_vars(["lat2", "mask"]))
+    assert is_virtual(got, "temperature")
+    xr.testing.assert_identical(read(got, tmp_path), want)
+
+
+def test_merge(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    a, b = parts[0][["t2m"]], parts[0][["raw"]].rename(raw="other")
+    xr.testing.assert_identical(read(xr.merge([a, b]), tmp_path), truth(files[:1])[["t2m", "raw"]].rename(raw="other"))
+
+
+def test_rows_of_a_chunk_without_compression(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    some = parts[1][["raw"]].isel(time=slice(3, 9))
+    xr.testing.assert_identical(read(some, tmp_path), truth(files[1:2])[["raw"]].isel(time=slice(3, 9)))
+    assert some.varve.refs("raw").length.tolist() == [6 * 60 * 4]
+    both = xr.concat([parts[0][["raw"]].isel(time=slice(30, 31)), parts[1][["raw"]].isel(time=slice(0, 2))], "time", **CONCAT)
+    want = truth(files)[["raw"]].isel(time=slice(30, 33))
+    xr.testing.assert_identical(both.varve.build(tmp_path / "both.varve").open(chunks=None).load(), want)
+    with pytest.raises(varve_zarr.Unsupported, match="compressed"):
+        parts[0].t2m.isel(time=slice(3, 9))
+    with pytest.raises(varve_zarr.Unsupported, match="step"):
+        parts[0].raw.isel(time=slice(0, 9, 2))
+
+
+def test_transpose(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    got = parts[0][["t2m"]].transpose("x", "time", "y")
+    xr.testing.assert_identical(read(got, tmp_path), truth(files[:1])[["t2m"]].transpose("x", "time", "y"))
+
+
+def test_reindex_with_missing_chunks(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    days = np.arange("2021-01-01", "2021-04-01", dtype="M8[D]").astype("M8[ns]")
+    gap = xr.concat([parts[0][["t2m"]], parts[2][["t2m"]]], "time", **CONCAT).reindex(time=days, fill_value={"t2m": -32768})
+    assert gap.varve.refs("t2m").kind.value_counts().to_dict() == {"range": 4, "missing": 2}
+    want = truth([files[0], files[2]])[["t2m"]].reindex(time=days)
+    xr.testing.assert_allclose(read(gap, tmp_path), want, rtol=0)
+    with pytest.raises(varve_zarr.Usage, match="fill_value=-32768"):
+        parts[0][["t2m"]].reindex(time=days)
+    with pytest.raises(varve_zarr.Usage, match="fill_value=9.96"):
+        parts[0][["raw"]].reindex(time=days)
+    with pytest.raises(varve_zarr.Usage, match="index of -1"):
+        parts[0][["raw"]].isel(time=[-1, -1]).varve.build(tmp_path / "b.varve")
+
+
+def test_broadcast(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    mask = parts[0].mask.reset_coords(drop=True).expand_dims(time=4)
+    want = truth(files[:1]).mask.reset_coords(drop=True).expand_dims(time=4)
+    xr.testing.assert_identical(read(mask.to_dataset(), tmp_path).mask, want)
+
+
+def test_comparisons_read_nothing(parts: list[xr.Dataset], files: list[str]) -> None:
+    again = varve_zarr.open_virtual(files[0])
+    assert again.equals(parts[0])
+    assert again.identical(parts[0])
+    with pytest.raises(varve_zarr.Usage, match="compat='override'"):
+        xr.merge([parts[0][["mask"]].reset_coords(drop=True), parts[1][["mask"]].reset_coords(drop=True)], compat="equals")
+    with pytest.raises(varve_zarr.Unsupported, match="loadable_variables"):
+        parts[0].t2m.mean()
+    with pytest.raises(varve_zarr.Unsupported, match="loadable_variables"):
+        parts[0].t2m.values  # noqa: B018
+
+
+def test_packing_that_differs_is_refused(files: list[str], tmp_path: Path) -> None:
+    """xr.concat takes the attributes of the first dataset, so other packing would give wrong values."""
+    with xr.open_dataset(files[1]) as ds:
+        ds.t2m.encoding["scale_factor"] = np.float32(0.02)
+        ds.to_netcdf(tmp_path / "other.nc", engine="netcdf4", encoding={"raw": {"_FillValue": None}, "lat2": {"_FillValue": None}})
+    both = [varve_zarr.open_virtual(f) for f in (files[0], tmp_path / "other.nc")]
+    with pytest.raises(varve_zarr.Unsupported, match=r"scale_factor.*varve_zarr\.build"):
+        xr.concat(both, "time", **CONCAT)
+    assert varve_zarr.build(tmp_path / "a.varve", [files[0], tmp_path / "other.nc"]).open().sizes["time"] == 59
+
+
+def test_loadable_variables(files: list[str], tmp_path: Path) -> None:
+    vds = [varve_zarr.open_virtual(f, loadable_variables=["time", "label", "lat2", "mask"]) for f in files]
+    assert is_virtual(vds[0], "t2m", "raw")
+    assert vds[0].label.values[3] == "c3"
+    got = read(xr.concat(vds, "time", data_vars="minimal", coords="minimal", compat="equals"), tmp_path)
+    xr.testing.assert_identical(got, truth(files))
+    with pytest.raises(varve_zarr.Usage, match="no variable nothing"):
+        varve_zarr.open_virtual(files[0], loadable_variables=["nothing"])
+
+
+def test_the_planner_judges(parts: list[xr.Dataset]) -> None:
+    report = varve_zarr.check(xr.concat([parts[0], parts[0]], "time", **CONCAT))
+    assert len(report.arrays) == 6
+    assert varve_zarr.check(xr.concat(parts, "time", **CONCAT)).ok
+
+
+def test_a_manifest(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    made = varve_zarr.build(tmp_path / "a.varve", files[:2])
+    both = xr.concat([varve_zarr.open_virtual(made.path), parts[2]], "time", **CONCAT)
+    xr.testing.assert_identical(read(both, tmp_path), truth(files))
+    with xr.open_dataset(files[1]) as ds:
+        ds.t2m.encoding["scale_factor"] = np.float32(0.02)
+        ds.to_netcdf(tmp_path / "other.nc", engine="netcdf4", encoding={"raw": {"_FillValue": None}, "lat2": {"_FillValue": None}})
+    made = varve_zarr.build(tmp_path / "b.varve", [files[0], tmp_path / "other.nc"])
+    with pytest.raises(varve_zarr.Unsupported, match=r"/t2m: chunk .*re-encoded.*loadable_variables="):
+        varve_zarr.open_virtual(made.path)
+    assert varve_zarr.open_virtual(made.path, loadable_variables=["t2m", "time"]).t2m.shape == (59, 40, 60)
+
+
+def test_changed_source(files: list[str], tmp_path: Path) -> None:
+    copy = tmp_path / "a.nc"
+    copy.write_bytes(Path(files[0]).read_bytes())
+    vds = varve_zarr.open_virtual(copy)
+    with copy.open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(varve_zarr.SourceChanged, match=r"a\.nc.*open it again"):
+        vds.varve.build(tmp_path / "a.varve")
+
+
+def test_padded_chunks(tmp_path: Path) -> None:
+    """HDF5 stores a last chunk of 5 rows with room for 10."""
+    values = np.arange(30 * 8, dtype="f4").reshape(30, 8)
+    names = []
+    for i in range(2):
+        names.append(str(tmp_path / f"{i}.nc"))
+        ds = xr.Dataset({"v": (("t", "x"), values[15 * i : 15 * (i + 1)])})
+        ds.to_netcdf(names[-1], engine="netcdf4", encoding={"v": {"zlib": True, "chunksizes": (10, 8)}})
+    combined = xr.concat([varve_zarr.open_virtual(n) for n in names], "t")
+    assert combined.v.variable._data.chunk_lengths == ((10, 5, 10, 5), (8,))
+    np.testing.assert_array_equal(read(combined, tmp_path).v.values, values)
+
+
+def test_refs_and_pictures(parts: list[xr.Dataset], files: list[str]) -> None:
+    table = xr.concat(parts, "time", **CONCAT).varve.refs("t2m")
+    assert table.columns.tolist() == ["time", "y", "x", "kind", "source", "offset", "length"]
+    assert table.kind.tolist() == ["range"] * 6
+    assert table.source.tolist() == [f for f in files for _ in range(2)]
+    with open(files[1], "rb") as file:
+        file.seek(table.offset[2])
+        assert file.read(2)[:1] == b"\x78", "the start of a zlib stream"
+    with pytest.raises(varve_zarr.Usage, match="was loaded|were loaded"):
+        parts[0].varve.refs("time")
+    picture = parts[0].varve.plot_chunks("t2m")
+    assert picture._repr_html_() == picture
+    assert "<svg" in picture
+    assert "VirtualArray" in repr(parts[0].t2m.variable._data)
+    assert "virtual chunks" in repr(parts[0])
+
+
+def test_kerchunk(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    refs = parts[0].varve.to_kerchunk()
+    with xr.open_dataset(refs, engine="kerchunk", chunks=None) as ds:
+        np.testing.assert_allclose(ds.t2m.values, truth(files[:1]).t2m.values, rtol=1e-6)  # JSON has no float32
+    path = parts[0].varve.to_kerchunk(tmp_path / "a.json")
+    assert json.loads(Path(path).read_text())["refs"].keys() == refs["refs"].keys()
+
+
+def test_pickle(parts: list[xr.Dataset], tmp_path: Path, files: list[str]) -> None:
+    again = pickle.loads(pickle.dumps(parts[0]))
+    assert again.identical(parts[0])
+    xr.testing.assert_identical(read(again.copy(deep=True), tmp_path), truth(files[:1]))
