@@ -141,7 +141,7 @@ def test_reindex_with_missing_chunks(parts: list[xr.Dataset], files: list[str], 
     xr.testing.assert_allclose(read(gap, tmp_path), want, rtol=0)
     with pytest.raises(varve_zarr.Usage, match="fill_value=-32768"):
         parts[0][["t2m"]].reindex(time=days)
-    with pytest.raises(varve_zarr.Usage, match="fill_value=9.96"):
+    with pytest.raises(varve_zarr.Usage, match=r"fill_value=9\.96"):
         parts[0][["raw"]].reindex(time=days)
     with pytest.raises(varve_zarr.Usage, match="index of -1"):
         parts[0][["raw"]].isel(time=[-1, -1]).varve.build(tmp_path / "b.varve")
@@ -236,7 +236,7 @@ def test_refs_and_pictures(parts: list[xr.Dataset], files: list[str]) -> None:
     with open(files[1], "rb") as file:
         file.seek(table.offset[2])
         assert file.read(2)[:1] == b"\x78", "the start of a zlib stream"
-    with pytest.raises(varve_zarr.Usage, match="was loaded|were loaded"):
+    with pytest.raises(varve_zarr.Usage, match="were loaded"):
         parts[0].varve.refs("time")
     picture = parts[0].varve.plot_chunks("t2m")
     assert picture._repr_html_() == picture
@@ -257,3 +257,42 @@ def test_pickle(parts: list[xr.Dataset], tmp_path: Path, files: list[str]) -> No
     again = pickle.loads(pickle.dumps(parts[0]))
     assert again.identical(parts[0])
     xr.testing.assert_identical(read(again.copy(deep=True), tmp_path), truth(files[:1]))
+
+
+def icechunk_session(files: list[str]) -> Any:
+    """Return a repository in memory that may refer to the folder of the files, and a session of it."""
+    icechunk = pytest.importorskip("icechunk")
+    config = icechunk.RepositoryConfig.default()
+    prefix = f"file://{Path(files[0]).parent.parent}/"  # Icechunk compares names that need escapes in two ways
+    config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(prefix, icechunk.local_filesystem_store("/")))
+    repo = icechunk.Repository.create(icechunk.in_memory_storage(), config, authorize_virtual_chunk_access={prefix: None})
+    return repo, repo.writable_session("main")
+
+
+def test_icechunk(parts: list[xr.Dataset], files: list[str]) -> None:
+    zarr = pytest.importorskip("zarr")
+    repo, session = icechunk_session(files)
+    xr.concat(parts[:2], "time", **CONCAT).varve.to_icechunk(session)
+    session.commit("two months")
+    session = repo.writable_session("main")
+    parts[2].varve.to_icechunk(session.store, append_dim="time")
+    with zarr.config.set({"array.rectilinear_chunks": True}):
+        got = xr.open_zarr(session.store, consolidated=False, chunks=None).load()
+        before = xr.open_zarr(repo.readonly_session("main").store, consolidated=False, chunks=None).load()
+    want = truth(files)
+    xr.testing.assert_allclose(got, want, rtol=1e-6)
+    xr.testing.assert_allclose(before, want.isel(time=slice(59)), rtol=1e-6)
+    assert got.attrs == want.attrs
+    assert got.t2m.attrs["units"] == "K"
+
+
+def test_icechunk_refusals(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    _, session = icechunk_session([str(tmp_path / "a" / "elsewhere.nc")])
+    with pytest.raises(varve_zarr.NotAllowed, match=r"2021-01\.nc is below no virtual chunk container"):
+        parts[0].varve.to_icechunk(session)
+    _, session = icechunk_session(files)
+    with pytest.raises(varve_zarr.Usage, match="no array"):
+        parts[0].varve.to_icechunk(session, append_dim="time")
+    parts[0].varve.to_icechunk(session)
+    with pytest.raises(varve_zarr.Refused, match="chunks along axis 1"):
+        parts[1].drop_vars(["mask", "lat2"]).isel(y=slice(0, 20)).varve.to_icechunk(session, append_dim="time")

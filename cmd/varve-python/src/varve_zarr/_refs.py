@@ -242,9 +242,10 @@ class VirtualArray:
     def _cut(self, refs: npt.NDArray[Any], axis: int, n: int, begin: int, end: int, whole: int) -> npt.NDArray[Any]:
         """Return references with only some rows of the n-th chunks along an axis. The chunks must be stored without compression."""
         if [c["name"] for c in self.form.codecs] != ["bytes"] or any(set(a.encoded) - {1} for a in self.axes[:axis]):
+            lengths = _short(self.axes[axis].lengths)
             raise Unsupported(
                 f"rows {begin} to {end} of a chunk of {whole} along axis {axis} cannot be virtual, because the chunk is compressed or has"
-                f" other axes outside: select whole chunks (lengths {_short(self.axes[axis].lengths)}), or build a manifest and select from that"
+                f" other axes outside: select whole chunks (lengths {lengths}), or build a manifest and select from that"
             )
         row = np.asarray(self.dtype.itemsize, np.int64)
         for later in self.axes[axis + 1 :]:

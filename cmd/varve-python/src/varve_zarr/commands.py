@@ -21,6 +21,9 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
+    import xarray as xr
+    from typing_extensions import TypeIs
+
     from varve_zarr.parallel import Parallel
 
 Path_ = str | os.PathLike[str]
@@ -45,7 +48,7 @@ def check(files: Names, *, progress: bool | Progress | None = None, storage_opti
         return Report(found["findings"], found["arrays"], page.read_text(encoding="utf-8") if page.exists() else "", refusal)
 
 
-def _is_dataset(files: Any) -> bool:
+def _is_dataset(files: Any) -> TypeIs[xr.Dataset]:
     """Whether this is an xarray dataset, without an import of xarray."""
     return hasattr(files, "data_vars") and hasattr(files, "variables")
 

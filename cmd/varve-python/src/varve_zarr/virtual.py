@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import itertools
 import json
 import os
 import tempfile
@@ -19,7 +20,7 @@ from xarray.backends.zarr import FillValueCoder
 
 from varve_zarr import backend, commands
 from varve_zarr._dataset import ArrayInfo, Dataset, Options
-from varve_zarr._refs import MASKED, PACKING, REF, Axis, Form, Source, VirtualArray, decoding_of
+from varve_zarr._refs import PACKING, REF, Axis, Form, Source, VirtualArray, decoding_of
 from varve_zarr.errors import SourceChanged, Unsupported, Usage
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def open_virtual(
 def _array_of(dataset: Dataset, info: ArrayInfo, attributes: Mapping[str, Any]) -> VirtualArray:
     """Return the references of an array of an open dataset."""
     document = json.loads(dataset.get(info.path.strip("/") + "/zarr.json") or b"{}")
-    axes = _axes_of(document)
+    axes = axes_of(document)
     form = Form(document["data_type"], tuple(document["codecs"]), document["fill_value"], decoding_of(dict(attributes)))
     try:
         sources, columns, inline = dataset.refs(info.number)
@@ -94,7 +95,7 @@ def _array_of(dataset: Dataset, info: ArrayInfo, attributes: Mapping[str, Any]) 
     return VirtualArray(info.dtype, form, axes, refs.reshape([len(a.lengths) for a in axes]))
 
 
-def _axes_of(document: Mapping[str, Any]) -> list[Axis]:
+def axes_of(document: Mapping[str, Any]) -> list[Axis]:
     """Return the chunks along each axis of a zarr.json."""
     settings = document["chunk_grid"]["configuration"]
     shapes = settings.get("chunk_shape", settings.get("chunk_shapes"))
@@ -117,7 +118,7 @@ def _lengths(lengths: Any, size: int) -> list[int]:
     return [n for one in lengths for n in ([one[0]] * one[1] if isinstance(one, list) else [one])]
 
 
-@xr.register_dataset_accessor("varve")
+@xr.register_dataset_accessor("varve")  # type: ignore[no-untyped-call]
 class VirtualDataset:
     """What to do with a virtual dataset: ``ds.varve``."""
 
@@ -177,7 +178,7 @@ class Picture(str):
 
 def references(dataset: xr.Dataset) -> Iterator[tuple[str, str | list[Any]]]:
     """Yield the keys of a dataset as Zarr format 3, each with text, or with the URL, offset and length of its bytes."""
-    attributes, types = _json_attributes(dataset.attrs)
+    attributes, types = json_attributes(dataset.attrs)
     yield "zarr.json", json.dumps({"zarr_format": 3, "node_type": "group", "attributes": attributes, **types})
     for name, variable in dataset.variables.items():
         array, plain = encoded(dataset, str(name), variable)
@@ -189,8 +190,6 @@ def references(dataset: xr.Dataset) -> Iterator[tuple[str, str | list[Any]]]:
                 yield key, [source.url, offset, length]
             elif isinstance(source, bytes):
                 yield key, "base64:" + base64.b64encode(source).decode()
-            elif source == MASKED:
-                raise Usage(f"{name}: an index of -1 selects from its chunks: use slice(-1, None), or fill_value= of reindex")
 
 
 def encoded(dataset: xr.Dataset, name: str, variable: xr.Variable) -> tuple[VirtualArray, dict[str, Any]]:
@@ -199,6 +198,8 @@ def encoded(dataset: xr.Dataset, name: str, variable: xr.Variable) -> tuple[Virt
         array = variable._data
         # xarray drops attributes where datasets differ, but without these the values would be wrong.
         attrs = {**{k: v for k, v in array.form.decoding if k in PACKING}, **variable.attrs}
+        if any(isinstance(source, str) for source in array.refs["source"].flat):
+            raise Usage(f"{name}: an index of -1 selects from its chunks: use slice(-1, None), or fill_value= of reindex")
     else:
         variable = conventions.encode_cf_variable(variable, name=name)
         array, attrs = _inline(name, variable), dict(variable.attrs)
@@ -207,13 +208,13 @@ def encoded(dataset: xr.Dataset, name: str, variable: xr.Variable) -> tuple[Virt
         attrs |= {"coordinates": " ".join(beside)} if beside else {}
     if "_FillValue" in attrs:
         attrs["_FillValue"] = FillValueCoder.encode(attrs["_FillValue"], np.dtype(object) if array.dtype.kind == "O" else array.dtype)
-    attributes, types = _json_attributes(attrs)
+    attributes, types = json_attributes(attrs)
     document = {
         "zarr_format": 3,
         "node_type": "array",
         "shape": array.shape,
         "data_type": array.form.data_type,
-        "chunk_grid": _chunk_grid(array.axes),
+        "chunk_grid": chunk_grid(array.axes),
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
         "fill_value": array.form.fill_value,
         "codecs": array.form.codecs,
@@ -245,20 +246,22 @@ def _inline(name: str, variable: xr.Variable) -> VirtualArray:
     return VirtualArray(dtype, form, [Axis((n,) if n else (), (n,) if n else ()) for n in values.shape], refs)
 
 
-def _chunk_grid(axes: Sequence[Axis]) -> dict[str, Any]:
+def chunk_grid(axes: Sequence[Axis]) -> dict[str, Any]:
     regular = [a.regular for a in axes]
     if all(n is not None for n in regular):
         return {"name": "regular", "configuration": {"chunk_shape": regular}}
-    settings: dict[str, Any] = {
-        "kind": "inline",
-        "chunk_shapes": [n if n is not None else a.lengths for n, a in zip(regular, axes, strict=True)],
-    }
-    if any(n is None and a.lengths != a.encoded for n, a in zip(regular, axes, strict=True)):
-        settings["encoded_chunk_shapes"] = [n if n is not None else a.encoded for n, a in zip(regular, axes, strict=True)]
+    shown = [a.encoded if n is not None else a.lengths for n, a in zip(regular, axes, strict=True)]
+    settings: dict[str, Any] = {"kind": "inline", "chunk_shapes": [_runs(lengths) for lengths in shown]}
+    if any(a.encoded != lengths for a, lengths in zip(axes, shown, strict=True)):
+        settings["encoded_chunk_shapes"] = [_runs(a.encoded) for a in axes]
     return {"name": "rectilinear", "configuration": settings}
 
 
-def _json_attributes(attributes: Mapping[Any, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _runs(lengths: tuple[int, ...]) -> list[list[int]]:
+    return [[n, sum(1 for _ in equal)] for n, equal in itertools.groupby(lengths)]
+
+
+def json_attributes(attributes: Mapping[Any, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return attributes as JSON has them, and the field with the types of ``float32`` attributes, which JSON has not."""
     plain, types = {}, {}
     for name, value in attributes.items():
@@ -292,7 +295,7 @@ def written(dataset: xr.Dataset, path: str | None = None) -> Iterator[str]:
 
 def sources_of(dataset: xr.Dataset) -> dict[str, Source]:
     """Return the files to which a virtual dataset refers, by URL."""
-    arrays = [v._data for v in dataset.variables.values() if isinstance(v._data, VirtualArray)]
+    arrays: list[Any] = [v._data for v in dataset.variables.values() if isinstance(v._data, VirtualArray)]
     return {s.url: s for a in arrays for s in a.refs["source"].flat if isinstance(s, Source)}
 
 
@@ -304,9 +307,8 @@ def check_versions(dataset: xr.Dataset, made: Manifest) -> None:
         if then is None or then.size is None:
             continue
         if (then.size, then.modified, then.etag) != (now["size"], now.get("modified"), now.get("etag")):
-            raise SourceChanged(
-                f"{then.url}: source has changed since open_virtual; open it again. {made.path} refers to old positions: remove it"
-            )
+            stale = f"{made.path} refers to old positions: remove it"
+            raise SourceChanged(f"{then.url}: source has changed since open_virtual; open it again. {stale}")
 
 
 __all__ += ["VirtualDataset", "check_versions", "references", "sources_of", "written"]
