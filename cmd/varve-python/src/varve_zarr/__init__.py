@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from varve_zarr import commands, errors
 from varve_zarr.commands import *
 from varve_zarr.errors import *
+from varve_zarr.parsers import register_parser
 from varve_zarr.report import Manifest, Report
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ _LATE = {"Store": "store", "open_virtual": "virtual"}
 
 __version__ = "0.1.0"
 
-__all__ = ["Manifest", "Report", "Store", "__version__", "open_virtual"]
+__all__ = ["Manifest", "Report", "Store", "__version__", "open_virtual", "register_parser"]
 __all__ += commands.__all__
 __all__ += errors.__all__
 

@@ -259,6 +259,8 @@ class VirtualArray:
                 some[position] = (one["source"][begin * size : end * size], 0, (end - begin) * size)
             elif isinstance(one["source"], Source):
                 some[position] = (one["source"], one["offset"] + begin * size, (end - begin) * size)
+            elif one["source"] is not None and not isinstance(one["source"], str):
+                raise Unsupported("preprocess= is called without positions in files, so it can select whole chunks only")
         return refs
 
     def _gather(self, axis: int, indices: npt.NDArray[Any]) -> VirtualArray:

@@ -33,9 +33,9 @@ Storage = Mapping[str, Any] | None
 def check(files: Names, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any) -> Report:
     """Report what ``build`` would do, without writing anything. A refusal is part of the report, not an exception.
 
-    ``files`` may be a virtual dataset.
+    ``files`` may be a virtual dataset. ``parser`` and ``preprocess`` are those of ``build``.
     """
-    with tempfile.TemporaryDirectory() as room, _files_of(files, flags) as (files, flags):
+    with tempfile.TemporaryDirectory() as room, _files_of(files, flags, storage_options) as (files, flags):
         page = Path(room, "report.html")
         options = {"json": True, "html": page, **flags}
         refusal = ""
@@ -54,17 +54,38 @@ def _is_dataset(files: Any) -> TypeIs[xr.Dataset]:
 
 
 @contextlib.contextmanager
-def _files_of(files: Any, flags: Mapping[str, Any], path: str | None = None) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Yield the names of files, or that of the references of a virtual dataset, and flags with which those may be read."""
-    if not _is_dataset(files):
-        yield files, dict(flags)
-        return
-    from varve_zarr.virtual import sources_of, written
+def _files_of(files: Any, flags: Mapping[str, Any], storage: Storage, folder: Path_ | None = None) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield the names of files, and flags for the command.
 
-    given = flags.get("allow") or []
-    allowed = [given] if isinstance(given, str | os.PathLike) else list(given)
-    with written(files, path) as name:
-        yield name, {**flags, "allow": [*allowed, *sorted({url.rpartition("/")[0] or "/" for url in sources_of(files)})]}
+    A virtual dataset, and files with ``parser=`` or ``preprocess=``, become files of references in a folder. If there is
+    an error they are removed, and without a folder always.
+    """
+    rest = dict(flags)
+    parser, preprocess = rest.pop("parser", None), rest.pop("preprocess", None)
+    if not _is_dataset(files) and parser is None and preprocess is None:
+        yield files, rest
+        return
+    from varve_zarr.virtual import write_references
+
+    where = None if folder is None else _dataset.absolute(folder)
+    if where is not None and "://" in where:
+        raise Usage(f"{where}: references can be written to a local folder only: pass references=")
+    names: list[str] = []
+    with contextlib.ExitStack() as stack:
+        if where is None:
+            where = stack.enter_context(tempfile.TemporaryDirectory())
+        os.makedirs(where, exist_ok=True)
+        try:
+            allowed = write_references(files, where, names, parser, preprocess, storage, rest)
+            given = rest.get("allow") or []
+            rest["allow"] = [*([given] if isinstance(given, str | os.PathLike) else given), *sorted(allowed)]
+            yield names, rest
+        except BaseException:
+            for name in names:
+                os.remove(name)
+            with contextlib.suppress(OSError):
+                os.rmdir(where)
+            raise
 
 
 def build(
@@ -85,29 +106,21 @@ def build(
     a folder or prefix that all workers can access. Without ``parts``, up to 200 files (4 GiB of local files) are scanned
     by this process instead, because that is faster. The log ``varve_zarr`` says so.
 
-    ``files`` may be a virtual dataset. Its references are written to ``references``, by default to the name of ``out``
-    and ``.json``. ``varve verify`` expects that file; reading does not.
+    ``files`` may be a virtual dataset. ``parser`` is a function or name: see ``register_parser``. ``preprocess`` changes
+    the virtual dataset of each file; it is called once for all files with the same metadata, and without values. For
+    these three, references are written to the folder ``references``, by default ``out`` with ``.references``.
+    ``varve verify`` expects them; reading does not.
     """
-    if _is_dataset(files):
-        where = _dataset.absolute(references if references is not None else f"{_dataset.absolute(out)}.json")
-        if "://" in where:
-            raise Usage(f"{where}: references of a virtual dataset are written to a local file: pass references=")
-        with _files_of(files, flags, where) as (names, taken):
-            made = _publish("build", out, names, progress, storage_options, taken)
-        from varve_zarr.virtual import check_versions
-
-        check_versions(files, made)
-        return made
     if parallel is not None:
         from varve_zarr.parallel import scanned
 
         with scanned(files, parallel, parts, storage_options, flags) as found:
             return _publish("build", out, found, progress, storage_options, flags)
-    return _publish("build", out, files, progress, storage_options, flags)
+    return _publish("build", out, files, progress, storage_options, {"references": references, **flags})
 
 
 def append(out: Path_, files: Names, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any) -> Manifest:
-    """Add files to a virtual dataset. Coordinates give their positions."""
+    """Add files to a virtual dataset. Coordinates give their positions. ``files`` may be a virtual dataset, as for ``build``."""
     return _publish("append", out, files, progress, storage_options, flags)
 
 
@@ -131,9 +144,15 @@ def remove(out: Path_, files: Names | None = None, *, before: str | None = None,
 def _publish(
     command: str, out: Path_, files: Names | None, progress: bool | Progress | None, storage: Storage, flags: Mapping[str, Any]
 ) -> Manifest:
-    path = _dataset.absolute(out)
-    said = json.loads(_command.run(command, [path], files, {"json": True, **flags}, progress, storage))
-    return Manifest(path, report=Report(said["findings"]), storage_options=storage)
+    path, flags = _dataset.absolute(out), dict(flags)
+    with _files_of(files, flags, storage, flags.pop("references", None) or f"{path}.references") as (names, taken):
+        said = json.loads(_command.run(command, [path], names, {"json": True, **taken}, progress, storage))
+    made = Manifest(path, report=Report(said["findings"]), storage_options=storage)
+    if _is_dataset(files):
+        from varve_zarr.virtual import check_versions
+
+        check_versions(files, made)
+    return made
 
 
 def scan(files: Names, part: Path_, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any) -> str:

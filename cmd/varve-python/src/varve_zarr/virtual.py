@@ -6,19 +6,20 @@ import base64
 import contextlib
 import itertools
 import json
-import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 from xarray import conventions
 from xarray.backends import StoreBackendEntrypoint
 from xarray.backends.zarr import FillValueCoder
 
-from varve_zarr import backend, commands
+from varve_zarr import backend, commands, parallel, parsers
 from varve_zarr._dataset import ArrayInfo, Dataset, Options
 from varve_zarr._refs import PACKING, REF, Axis, Form, Source, VirtualArray, decoding_of
 from varve_zarr.errors import SourceChanged, Unsupported, Usage
@@ -42,13 +43,30 @@ def open_virtual(
     allow: str | Iterable[str] | None = None,
     download: bool = False,
     storage_options: Mapping[str, Any] | None = None,
+    parser: Any = None,
     **flags: Any,
 ) -> xr.Dataset:
     """Open files or a manifest as a dataset of references, which ``xr.concat``, ``xr.merge`` and so on combine.
 
     ``loadable_variables`` are read and decoded; by default these are the coordinates of dimensions. All others keep their
-    encoded values and attributes. Other keyword arguments are flags of ``varve build``, for several files.
+    encoded values and attributes. ``parser`` reads one file: see ``register_parser``. Other keyword arguments are flags of
+    ``varve build``, for several files.
     """
+    if parser is not None:
+        with commands._files_of(files, {"parser": parser, "allow": allow}, storage_options) as (names, access):
+            if len(names) != 1:
+                raise Usage(f"parser= opens one file at a time, not {len(names)}: combine them with xr.concat, or pass parser= to build")
+            return open_virtual(
+                names[0],
+                loadable_variables=loadable_variables,
+                drop_variables=drop_variables,
+                decode_times=decode_times,
+                group=group,
+                allow=access["allow"],
+                download=download,
+                storage_options=storage_options,
+                **flags,
+            )
     options = Options.from_arguments(allow, download, storage_options)
     dataset, contents = backend._opened(files, snapshot, options, None, flags)
     store = backend.VarveStore(dataset, contents, group or "/")
@@ -276,21 +294,98 @@ def json_attributes(attributes: Mapping[Any, Any]) -> tuple[dict[str, Any], dict
     return plain, {"attribute_types": {"must_understand": False, **types}} if types else {}
 
 
+def write_references(
+    files: Any, folder: str, names: list[str], parser: Any, preprocess: Any, storage: Mapping[str, Any] | None, flags: Mapping[str, Any]
+) -> set[str]:
+    """Write the references of a virtual dataset, or of each file, to a folder. Add the names to a list, and return the places of data."""
+    urls: set[str] = set()
+    if isinstance(files, xr.Dataset):
+        with _new(folder, "virtual", names) as file:
+            _write(files, file)
+        urls.update(sources_of(files))
+    else:
+        recipes: dict[str, xr.Dataset] = {}
+        for name in parallel._expand(files, flags.get("match"), storage):
+            with _new(folder, Path(name).stem, names) as file:
+                if preprocess is None:
+                    urls |= parsers.parse(parser, name, file)
+                    continue
+                vds = open_virtual(name, loadable_variables=(), parser=parser, storage_options=storage, allow=flags.get("allow"))
+                header = _header(vds)
+                if header not in recipes:
+                    recipes[header] = preprocess(_stamped(vds))
+                _write(_applied(recipes[header], vds), file)
+                urls.update(sources_of(vds))
+    return {url.rpartition("/")[0].removeprefix("file://") or "/" for url in urls}
+
+
 @contextlib.contextmanager
-def written(dataset: xr.Dataset, path: str | None = None) -> Iterator[str]:
-    """Write the references of a dataset to a file, and yield its name. Without a path, it is removed afterwards."""
-    with contextlib.ExitStack() as stack:
-        name = path or os.path.join(stack.enter_context(tempfile.TemporaryDirectory()), "virtual.json")
-        try:
-            with open(name, "w", encoding="utf-8") as file:
-                file.write('{"version":1,"refs":{')
-                for n, (key, value) in enumerate(references(dataset)):
-                    file.write(f"{',' if n else ''}\n{json.dumps(key)}:{json.dumps(value)}")
-                file.write("}}\n")
-        except BaseException:
-            os.remove(name)
-            raise
-        yield name
+def _new(folder: str, stem: str, names: list[str]) -> Iterator[IO[str]]:
+    """Open a new file of references, and add its name to a list."""
+    descriptor, name = tempfile.mkstemp(".json", f"{stem}-", folder)
+    names.append(name)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        yield file
+
+
+def _write(dataset: xr.Dataset, file: IO[str]) -> None:
+    file.write('{"version":1,"refs":{')
+    for n, (key, value) in enumerate(references(dataset)):
+        file.write(f"{',' if n else ''}\n{json.dumps(key)}:{json.dumps(value)}")
+    file.write("}}\n")
+
+
+def _header(dataset: xr.Dataset) -> str:
+    """Return all that a dataset has but references."""
+    documents = {str(name): encoded(dataset, str(name), v)[1] for name, v in dataset.variables.items()}
+    return json.dumps([documents, json_attributes(dataset.attrs), list(map(str, dataset.coords))])
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A chunk of a variable, whichever file that is in."""
+
+    variable: str
+    index: int
+
+
+def _stamped(dataset: xr.Dataset) -> xr.Dataset:
+    """Return a dataset with stamps instead of references."""
+    out = dataset.copy()
+    for name, variable in dataset.variables.items():
+        refs = np.zeros(_array(variable).refs.size, REF)
+        refs["source"] = [Stamp(str(name), i) for i in range(refs.size)]
+        out = _with_refs(out, name, variable, refs)
+    return out
+
+
+def _applied(recipe: xr.Dataset, dataset: xr.Dataset) -> xr.Dataset:
+    """Return what ``preprocess`` made of a header, with the references of a file."""
+    out = recipe.copy()
+    for name, variable in recipe.variables.items():
+        if not isinstance(variable._data, VirtualArray):
+            continue
+        refs = variable._data.refs.reshape(-1).copy()
+        for i, stamp in enumerate(refs["source"]):
+            if isinstance(stamp, Stamp):
+                refs[i] = _array(dataset.variables[stamp.variable]).refs.reshape(-1)[stamp.index]
+        out = _with_refs(out, name, variable, refs)
+    return out
+
+
+def _array(variable: xr.Variable) -> VirtualArray:
+    array: Any = variable._data
+    assert isinstance(array, VirtualArray)
+    return array
+
+
+def _with_refs(dataset: xr.Dataset, name: Any, variable: xr.Variable, refs: npt.NDArray[Any]) -> xr.Dataset:
+    """Return a dataset with other references in one of its variables."""
+    array = _array(variable)
+    made = xr.Variable(variable.dims, array.with_parts(array.axes, refs.reshape(array.refs.shape)), variable.attrs)
+    if name in dataset.coords:
+        return dataset.assign_coords(xr.Coordinates({name: made}, indexes={}))
+    return dataset.assign({name: made})
 
 
 def sources_of(dataset: xr.Dataset) -> dict[str, Source]:
@@ -311,4 +406,4 @@ def check_versions(dataset: xr.Dataset, made: Manifest) -> None:
             raise SourceChanged(f"{then.url}: source has changed since open_virtual; open it again. {stale}")
 
 
-__all__ += ["VirtualDataset", "check_versions", "references", "sources_of", "written"]
+__all__ += ["VirtualDataset", "check_versions", "references", "sources_of", "write_references"]
