@@ -3,9 +3,10 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from varve_zarr import commands, errors
+from varve_zarr import commands, errors, maintenance
 from varve_zarr.commands import *
 from varve_zarr.errors import *
+from varve_zarr.maintenance import *
 from varve_zarr.parsers import register_parser
 from varve_zarr.report import Manifest, Report
 
@@ -20,6 +21,7 @@ __version__ = "0.1.0"
 __all__ = ["Manifest", "Report", "Store", "__version__", "open_virtual", "register_parser"]
 __all__ += commands.__all__
 __all__ += errors.__all__
+__all__ += maintenance.__all__
 
 
 def __dir__() -> list[str]:

@@ -44,7 +44,7 @@ def flags_of(options: Mapping[str, Any]) -> list[str]:
     """Return flags for keyword arguments: ``--new-dim=run=list:f`` for ``new_dim={"run": "list:f"}``."""
     flags = []
     for key, value in options.items():
-        flag = "--" + key.replace("_", "-")
+        flag = "--" + key.rstrip("_").replace("_", "-")  # "from_" is --from, because "from" is a word of Python
         if value is None or value is False:
             continue
         if value is True:

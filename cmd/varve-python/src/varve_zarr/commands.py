@@ -6,9 +6,9 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from varve_zarr import _command, _dataset
 from varve_zarr._command import Names, Progress
@@ -24,23 +24,34 @@ if TYPE_CHECKING:
     import xarray as xr
     from typing_extensions import TypeIs
 
+    from varve_zarr import _flags
     from varve_zarr.parallel import Parallel
+    from varve_zarr.parsers import Parser
 
 Path_ = str | os.PathLike[str]
 Storage = Mapping[str, Any] | None
 
 
-def check(files: Names, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any) -> Report:
+def check(
+    files: Names,
+    *,
+    parser: str | Parser | None = None,
+    preprocess: Callable[[xr.Dataset], xr.Dataset] | None = None,
+    progress: bool | Progress | None = None,
+    storage_options: Storage = None,
+    **flags: Unpack[_flags.CheckFlags],
+) -> Report:
     """Report what ``build`` would do, without writing anything. A refusal is part of the report, not an exception.
 
     ``files`` may be a virtual dataset. ``parser`` and ``preprocess`` are those of ``build``.
     """
-    with tempfile.TemporaryDirectory() as room, _files_of(files, flags, storage_options) as (files, flags):
+    more = {"parser": parser, "preprocess": preprocess, **flags}
+    with tempfile.TemporaryDirectory() as room, _files_of(files, more, storage_options) as (names, taken):
         page = Path(room, "report.html")
-        options = {"json": True, "html": page, **flags}
+        options = {"json": True, "html": page, **taken}
         refusal = ""
         try:
-            found = json.loads(_command.run("check", (), files, options, progress, storage_options))
+            found = json.loads(_command.run("check", (), names, options, progress, storage_options))
         except Refused as refused:
             if not refused.findings:
                 raise
@@ -95,9 +106,11 @@ def build(
     parallel: Parallel | None = None,
     parts: Path_ | None = None,
     references: Path_ | None = None,
+    parser: str | Parser | None = None,
+    preprocess: Callable[[xr.Dataset], xr.Dataset] | None = None,
     progress: bool | Progress | None = None,
     storage_options: Storage = None,
-    **flags: Any,
+    **flags: Unpack[_flags.BuildFlags],
 ) -> Manifest:
     """Combine files into one virtual dataset. The files are not copied or changed.
 
@@ -116,29 +129,48 @@ def build(
 
         with scanned(files, parallel, parts, storage_options, flags) as found:
             return _publish("build", out, found, progress, storage_options, flags)
-    return _publish("build", out, files, progress, storage_options, {"references": references, **flags})
+    more = {"references": references, "parser": parser, "preprocess": preprocess}
+    return _publish("build", out, files, progress, storage_options, {**more, **flags})
 
 
-def append(out: Path_, files: Names, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any) -> Manifest:
-    """Add files to a virtual dataset. Coordinates give their positions. ``files`` may be a virtual dataset, as for ``build``."""
-    return _publish("append", out, files, progress, storage_options, flags)
+def append(
+    out: Path_,
+    files: Names,
+    *,
+    references: Path_ | None = None,
+    parser: str | Parser | None = None,
+    preprocess: Callable[[xr.Dataset], xr.Dataset] | None = None,
+    progress: bool | Progress | None = None,
+    storage_options: Storage = None,
+    **flags: Unpack[_flags.AppendFlags],
+) -> Manifest:
+    """Add files to a virtual dataset. Coordinates give their positions. Arguments are those of ``build``."""
+    more = {"references": references, "parser": parser, "preprocess": preprocess}
+    return _publish("append", out, files, progress, storage_options, {**more, **flags})
 
 
-def sync(out: Path_, files: Names, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any) -> Manifest:
+def sync(
+    out: Path_, files: Names, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Unpack[_flags.SyncFlags]
+) -> Manifest:
     """Make a virtual dataset hold exactly some files: add new ones, scan changed ones again, remove the others."""
     return _publish("sync", out, files, progress, storage_options, flags)
 
 
 def refresh(
-    out: Path_, files: Names | None = None, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any
+    out: Path_,
+    files: Names | None = None,
+    *,
+    progress: bool | Progress | None = None,
+    storage_options: Storage = None,
+    **flags: Unpack[_flags.RefreshFlags],
 ) -> Manifest:
     """Scan the files of a virtual dataset again that changed: all, or some."""
     return _publish("refresh", out, files, progress, storage_options, flags)
 
 
-def remove(out: Path_, files: Names | None = None, *, before: str | None = None, storage_options: Storage = None, **flags: Any) -> Manifest:
-    """Remove files from a virtual dataset: by name, or all with no time at or after a date."""
-    return _publish("remove", out, files, False, storage_options, {"before": before, **flags})
+def remove(out: Path_, files: Names | None = None, *, storage_options: Storage = None, **flags: Unpack[_flags.RemoveFlags]) -> Manifest:
+    """Remove files from a virtual dataset: by name, or all with no time at or after the date ``before``."""
+    return _publish("remove", out, files, False, storage_options, flags)
 
 
 def _publish(
@@ -155,14 +187,23 @@ def _publish(
     return made
 
 
-def scan(files: Names, part: Path_, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any) -> str:
+def scan(
+    files: Names,
+    part: Path_,
+    *,
+    progress: bool | Progress | None = None,
+    storage_options: Storage = None,
+    **flags: Unpack[_flags.ScanFlags],
+) -> str:
     """Scan files into one scan part, and return its name. Pass it to ``build`` or ``append`` in place of the files."""
     name = _dataset.absolute(part)
     _command.run("scan", (), files, {"output": name, **flags}, progress, storage_options)
     return name
 
 
-def verify(out: Path_, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any) -> str:
+def verify(
+    out: Path_, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Unpack[_flags.VerifyFlags]
+) -> str:
     """Check that a manifest is undamaged and its sources are unchanged. With ``deep=True`` also read every chunk."""
     return _command.run("verify", [_dataset.absolute(out)], None, flags, progress, storage_options).strip()
 
@@ -172,28 +213,56 @@ def history(out: Path_, *, storage_options: Storage = None) -> list[dict[str, An
     return Manifest(out, storage_options=storage_options).snapshots
 
 
-def export_kerchunk(out: Path_, dest: Path_, **options: Any) -> str:
+def export_kerchunk(
+    out: Path_,
+    dest: Path_,
+    *,
+    progress: bool | Progress | None = None,
+    storage_options: Storage = None,
+    **flags: Unpack[_flags.ExportKerchunkFlags],
+) -> str:
     """Write kerchunk references: JSON if ``dest`` ends in ``.json``, else Parquet. Return the absolute name."""
-    return _export("kerchunk", out, dest, **options)
+    return _export("kerchunk", out, dest, progress, storage_options, flags)
 
 
-def export_icechunk(out: Path_, dest: Path_, **options: Any) -> str:
+def export_icechunk(
+    out: Path_,
+    dest: Path_,
+    *,
+    progress: bool | Progress | None = None,
+    storage_options: Storage = None,
+    **flags: Unpack[_flags.ExportIcechunkFlags],
+) -> str:
     """Write an Icechunk repository. Return its absolute name."""
-    return _export("icechunk", out, dest, **options)
+    return _export("icechunk", out, dest, progress, storage_options, flags)
 
 
-def export_zarr(out: Path_, dest: Path_, **options: Any) -> str:
+def export_zarr(
+    out: Path_,
+    dest: Path_,
+    *,
+    progress: bool | Progress | None = None,
+    storage_options: Storage = None,
+    **flags: Unpack[_flags.ExportZarrFlags],
+) -> str:
     """Copy the data to a Zarr store. Return its absolute name."""
-    return _export("zarr", out, dest, **options)
+    return _export("zarr", out, dest, progress, storage_options, flags)
 
 
-def export_table(out: Path_, dest: Path_, **options: Any) -> str:
+def export_table(
+    out: Path_,
+    dest: Path_,
+    *,
+    progress: bool | Progress | None = None,
+    storage_options: Storage = None,
+    **flags: Unpack[_flags.ExportTableFlags],
+) -> str:
     """Write the values as a Parquet table. Return its absolute name."""
-    return _export("table", out, dest, **options)
+    return _export("table", out, dest, progress, storage_options, flags)
 
 
 def _export(
-    kind: str, out: Path_, dest: Path_, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any
+    kind: str, out: Path_, dest: Path_, progress: bool | Progress | None, storage_options: Storage, flags: Mapping[str, Any]
 ) -> str:
     name = _dataset.absolute(dest)
     _command.run(f"export {kind}", [_dataset.absolute(out), name], None, flags, progress, storage_options)
