@@ -13,6 +13,7 @@ import pytest
 import xarray as xr
 
 import varve_zarr
+from varve_zarr import backend
 
 
 @pytest.fixture(scope="module")
@@ -298,3 +299,12 @@ def test_icechunk_refusals(parts: list[xr.Dataset], files: list[str], tmp_path: 
     parts[0].varve.to_icechunk(session)
     with pytest.raises(varve_zarr.Refused, match="chunks along axis 1"):
         parts[1].drop_vars(["mask", "lat2"]).isel(y=slice(0, 20)).varve.to_icechunk(session, append_dim="time")
+
+
+def test_temporary_manifests_are_removed(files: list[str]) -> None:
+    folder = Path(backend._temporary_folder())
+    before = set(folder.iterdir())
+    assert varve_zarr.open_virtual(files[0]).sizes["time"] == 31
+    with pytest.raises(varve_zarr.Usage):
+        varve_zarr.open_virtual(files[0], loadable_variables=["nothing"])
+    assert set(folder.iterdir()) == before

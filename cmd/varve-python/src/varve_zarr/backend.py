@@ -163,6 +163,13 @@ def _temporary_folder() -> str:
 _FOLDER, _LOCK = "varve-manifests-", "lock"
 
 
+def discard(dataset: Dataset) -> None:
+    """Remove the manifest of a dataset, if it is a temporary one."""
+    if os.path.basename(os.path.dirname(dataset.name)).startswith(_FOLDER):
+        dataset.close()
+        shutil.rmtree(dataset.name, ignore_errors=True)
+
+
 def _sweep() -> None:
     """Remove the folders of processes that were killed: nobody holds their lock."""
     if fcntl is None:

@@ -6,6 +6,7 @@ import base64
 import contextlib
 import itertools
 import json
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from xarray.backends import StoreBackendEntrypoint
 from xarray.backends.zarr import FillValueCoder
 
 from varve_zarr import backend, commands, parallel, parsers
-from varve_zarr._dataset import ArrayInfo, Dataset, Options
+from varve_zarr._dataset import ArrayInfo, Dataset, Options, absolute
 from varve_zarr._refs import PACKING, REF, Axis, Form, Source, VirtualArray, decoding_of
 from varve_zarr.errors import SourceChanged, Unsupported, Usage
 
@@ -70,13 +71,22 @@ def open_virtual(
     options = Options.from_arguments(allow, download, storage_options)
     dataset, contents = backend._opened(files, snapshot, options, None, flags)
     store = backend.VarveStore(dataset, contents, group or "/")
-    decoded = StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, decode_times=decode_times)
-    loaded = set(decoded.dims) if loadable_variables is None else set(loadable_variables)
-    if loaded - set(decoded.variables) - set(decoded.dims):
-        missing = ", ".join(sorted(map(str, loaded - set(decoded.variables))))
-        raise Usage(f"loadable_variables: no variable {missing}; there are {', '.join(map(str, decoded.variables))}")
-    below = ("/" + (group or "").strip("/")).rstrip("/") + "/"
-    infos = {a.path.removeprefix(below): a for a in contents.arrays if a.path.startswith(below)}
+    try:
+        decoded = StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, decode_times=decode_times)
+        loaded = set(decoded.dims) if loadable_variables is None else set(loadable_variables)
+        if loaded - set(decoded.variables) - set(decoded.dims):
+            missing = ", ".join(sorted(map(str, loaded - set(decoded.variables))))
+            raise Usage(f"loadable_variables: no variable {missing}; there are {', '.join(map(str, decoded.variables))}")
+        below = ("/" + (group or "").strip("/")).rstrip("/") + "/"
+        infos = {a.path.removeprefix(below): a for a in contents.arrays if a.path.startswith(below)}
+        return _virtual_of(decoded, loaded, store, infos)
+    finally:
+        dataset.release()
+        backend.discard(dataset)
+
+
+def _virtual_of(decoded: xr.Dataset, loaded: set[Any], store: backend.VarveStore, infos: Mapping[str, ArrayInfo]) -> xr.Dataset:
+    """Return a dataset with the values of some variables, and references instead of those of the others."""
     variables = {}
     for name, variable in decoded.variables.items():
         if name in loaded:
@@ -84,14 +94,12 @@ def open_virtual(
             continue
         raw = store._variable(infos[str(name)])
         attributes = {k: v for k, v in raw.attrs.items() if k != "coordinates" or "coordinates" not in variable.encoding}
-        variables[name] = xr.Variable(raw.dims, _array_of(dataset, infos[str(name)], raw.attrs), attributes)
+        variables[name] = xr.Variable(raw.dims, _array_of(store._dataset, infos[str(name)], raw.attrs), attributes)
     coords = {name: variables.pop(name) for name in decoded.coords}
     indexed = {name: v for name, v in coords.items() if not isinstance(v._data, VirtualArray)}
     made = xr.Dataset(variables, indexed, decoded.attrs)
     others = {name: v for name, v in coords.items() if name not in indexed}
-    made = made.assign_coords(xr.Coordinates(others, indexes={})) if others else made
-    dataset.release()
-    return made
+    return made.assign_coords(xr.Coordinates(others, indexes={})) if others else made
 
 
 def _array_of(dataset: Dataset, info: ArrayInfo, attributes: Mapping[str, Any]) -> VirtualArray:
@@ -316,7 +324,7 @@ def write_references(
                     recipes[header] = preprocess(_stamped(vds))
                 _write(_applied(recipes[header], vds), file)
                 urls.update(sources_of(vds))
-    return {url.rpartition("/")[0].removeprefix("file://") or "/" for url in urls}
+    return {url.rpartition("/")[0] if "://" in url else os.path.dirname(url) for url in map(absolute, urls)}
 
 
 @contextlib.contextmanager
