@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import pickle
 import shutil
@@ -299,6 +300,18 @@ def test_icechunk_refusals(parts: list[xr.Dataset], files: list[str], tmp_path: 
     parts[0].varve.to_icechunk(session)
     with pytest.raises(varve_zarr.Refused, match="chunks along axis 1"):
         parts[1].drop_vars(["mask", "lat2"]).isel(y=slice(0, 20)).varve.to_icechunk(session, append_dim="time")
+
+
+def test_wrong_arguments(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    with pytest.raises(varve_zarr.Usage, match="attribute when is date"):
+        parts[0].assign_attrs(when=datetime.date(2024, 1, 1)).varve.build(tmp_path / "a.varve")
+    with pytest.raises(varve_zarr.Usage, match="parallel="):
+        parts[0].varve.build(tmp_path / "a.varve", parallel="dask")
+    with pytest.raises(varve_zarr.Usage, match="references="):
+        varve_zarr.build(tmp_path / "a.varve", files, references=tmp_path / "refs")
+    with pytest.raises(varve_zarr.Usage, match="local folder"):
+        parts[0].varve.build("s3://bucket/a.varve")
+    assert not list(tmp_path.iterdir())
 
 
 def test_temporary_manifests_are_removed(files: list[str]) -> None:

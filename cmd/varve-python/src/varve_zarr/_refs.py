@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +25,11 @@ class Source:
     size: int | None = None
     modified: str | None = None
     etag: str | None = None
+
+    @functools.cached_property
+    def quoted(self) -> str:
+        """The URL as JSON. It is kept, because most chunks have few sources."""
+        return json.dumps(self.url)
 
 
 REF = np.dtype([("source", object), ("offset", "<i8"), ("length", "<i8")])

@@ -125,6 +125,8 @@ def build(
     ``varve verify`` expects them; reading does not.
     """
     if parallel is not None:
+        if _is_dataset(files) or parser is not None or preprocess is not None:
+            raise Usage("parallel= scans files with the command: leave it out for a virtual dataset, parser= and preprocess=")
         from varve_zarr.parallel import scanned
 
         with scanned(files, parallel, parts, storage_options, flags) as found:
@@ -177,7 +179,10 @@ def _publish(
     command: str, out: Path_, files: Names | None, progress: bool | Progress | None, storage: Storage, flags: Mapping[str, Any]
 ) -> Manifest:
     path, flags = _dataset.absolute(out), dict(flags)
-    with _files_of(files, flags, storage, flags.pop("references", None) or f"{path}.references") as (names, taken):
+    folder = flags.pop("references", None)
+    with _files_of(files, flags, storage, folder or f"{path}.references") as (names, taken):
+        if folder is not None and names is files:
+            raise Usage("references= is the folder for a virtual dataset, parser= and preprocess=: leave it out")
         said = json.loads(_command.run(command, [path], names, {"json": True, **taken}, progress, storage))
     made = Manifest(path, report=Report(said["findings"]), storage_options=storage)
     if _is_dataset(files):

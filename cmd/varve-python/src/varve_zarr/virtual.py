@@ -202,20 +202,27 @@ class Picture(str):
         return str(self)
 
 
-def references(dataset: xr.Dataset) -> Iterator[tuple[str, str | list[Any]]]:
-    """Yield the keys of a dataset as Zarr format 3, each with text, or with the URL, offset and length of its bytes."""
+def _entries(dataset: xr.Dataset) -> Iterator[str]:
+    """Yield the references of a dataset as members of a JSON object: documents as Zarr 3 has them, and chunks."""
     attributes, types = json_attributes(dataset.attrs)
-    yield "zarr.json", json.dumps({"zarr_format": 3, "node_type": "group", "attributes": attributes, **types})
+    yield _entry("zarr.json", {"zarr_format": 3, "node_type": "group", "attributes": attributes, **types})
     for name, variable in dataset.variables.items():
-        array, plain = encoded(dataset, str(name), variable)
-        yield f"{name}/zarr.json", json.dumps(plain)
-        for position in np.ndindex(array.refs.shape):
-            source, offset, length = array.refs[position].item()
-            key = "/".join((f"{name}/c", *map(str, position)))
+        array, document = encoded(dataset, str(name), variable)
+        yield _entry(f"{name}/zarr.json", document)
+        start = json.dumps(f"{name}/c")[:-1]
+        positions = itertools.product(*([f"/{k}" for k in range(n)] for n in array.refs.shape))
+        flat = array.refs.reshape(-1)
+        for position, source, offset, length in zip(
+            positions, flat["source"].tolist(), flat["offset"].tolist(), flat["length"].tolist(), strict=True
+        ):
             if isinstance(source, Source):
-                yield key, [source.url, offset, length]
+                yield f'{start}{"".join(position)}":[{source.quoted},{offset},{length}]'
             elif isinstance(source, bytes):
-                yield key, "base64:" + base64.b64encode(source).decode()
+                yield f'{start}{"".join(position)}":"base64:{base64.b64encode(source).decode()}"'
+
+
+def _entry(key: str, document: Mapping[str, Any]) -> str:
+    return f"{json.dumps(key)}:{json.dumps(json.dumps(document))}"
 
 
 def encoded(dataset: xr.Dataset, name: str, variable: xr.Variable) -> tuple[VirtualArray, dict[str, Any]]:
@@ -287,10 +294,16 @@ def _runs(lengths: tuple[int, ...]) -> list[list[int]]:
     return [[n, sum(1 for _ in equal)] for n, equal in itertools.groupby(lengths)]
 
 
+_JSON = (str, bytes, int, float, list, tuple, dict, np.ndarray, np.generic, type(None))
+
+
 def json_attributes(attributes: Mapping[Any, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return attributes as JSON has them, and the field with the types of ``float32`` attributes, which JSON has not."""
-    plain, types = {}, {}
+    plain: dict[str, Any] = {}
+    types: dict[str, Any] = {}
     for name, value in attributes.items():
+        if not isinstance(value, _JSON):
+            raise Usage(f"attribute {name} is {type(value).__name__}: use a text, a number or a list of these")
         if isinstance(value, bytes):
             plain[name] = value.decode("utf-8", "replace")
         elif isinstance(value, np.ndarray | np.generic):
@@ -337,9 +350,9 @@ def _new(folder: str, stem: str, names: list[str]) -> Iterator[IO[str]]:
 
 
 def _write(dataset: xr.Dataset, file: IO[str]) -> None:
-    file.write('{"version":1,"refs":{')
-    for n, (key, value) in enumerate(references(dataset)):
-        file.write(f"{',' if n else ''}\n{json.dumps(key)}:{json.dumps(value)}")
+    entries = _entries(dataset)
+    file.write('{"version":1,"refs":{\n' + next(entries))
+    file.writelines(f",\n{entry}" for entry in entries)
     file.write("}}\n")
 
 
@@ -414,4 +427,4 @@ def check_versions(dataset: xr.Dataset, made: Manifest) -> None:
             raise SourceChanged(f"{then.url}: source has changed since open_virtual; open it again. {stale}")
 
 
-__all__ += ["VirtualDataset", "check_versions", "references", "sources_of", "write_references"]
+__all__ += ["VirtualDataset", "check_versions", "sources_of", "write_references"]
