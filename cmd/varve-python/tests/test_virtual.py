@@ -151,6 +151,16 @@ def test_reindex_with_missing_chunks(parts: list[xr.Dataset], files: list[str], 
         parts[0][["raw"]].isel(time=[-1, -1]).varve.build(tmp_path / "b.varve")
 
 
+def test_selections_by_lists(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    raw = parts[0][["raw"]]
+    days = [30, 1, 2, 3, 0]  # chunks of one row, because the rows are not compressed
+    xr.testing.assert_identical(read(raw.isel(time=days), tmp_path), truth(files[:1])[["raw"]].isel(time=days))
+    label = np.datetime64("2021-07-01", "ns")
+    later = raw.reindex(time=[label], fill_value={"raw": np.float32(9.969209968386869e36)})
+    assert later.varve.refs("raw").kind.tolist() == ["missing"]
+    assert raw.isel(time=[]).sizes["time"] == 0
+
+
 def test_broadcast(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
     mask = parts[0].mask.reset_coords(drop=True).expand_dims(time=4)
     want = truth(files[:1]).mask.reset_coords(drop=True).expand_dims(time=4)
@@ -290,6 +300,18 @@ def test_icechunk(parts: list[xr.Dataset], files: list[str]) -> None:
     assert got.t2m.attrs["units"] == "K"
 
 
+def test_icechunk_groups(parts: list[xr.Dataset], files: list[str]) -> None:
+    repo, session = icechunk_session(files)
+    parts[0].varve.to_icechunk(session)
+    for n in (1, 2):
+        parts[n].varve.to_icechunk(session, group=f"months/m{n}")
+    session.commit("three months")
+    store = repo.readonly_session("main").store
+    for group, name in ((None, files[0]), ("months/m1", files[1]), ("months/m2", files[2])):
+        got = xr.open_zarr(store, group=group, consolidated=False, chunks=None).load()
+        xr.testing.assert_allclose(got, truth([name]), rtol=1e-6)
+
+
 def test_icechunk_refusals(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
     _, session = icechunk_session([str(tmp_path / "a" / "elsewhere.nc")])
     with pytest.raises(varve_zarr.NotAllowed, match=r"2021-01\.nc is below no virtual chunk container"):
@@ -298,6 +320,8 @@ def test_icechunk_refusals(parts: list[xr.Dataset], files: list[str], tmp_path: 
     with pytest.raises(varve_zarr.Usage, match="no array"):
         parts[0].varve.to_icechunk(session, append_dim="time")
     parts[0].varve.to_icechunk(session)
+    with pytest.raises(varve_zarr.Refused, match=r"has an array .* already"):
+        parts[1].varve.to_icechunk(session)
     with pytest.raises(varve_zarr.Refused, match="chunks along axis 1"):
         parts[1].drop_vars(["mask", "lat2"]).isel(y=slice(0, 20)).varve.to_icechunk(session, append_dim="time")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from datetime import datetime, timedelta
@@ -29,9 +30,11 @@ async def _write(dataset: xr.Dataset, store: Any, group: str, append_dim: str | 
     below = f"{group}/" if group else ""
     planned = []  # nothing is written before all is known to fit
     for name, variable in dataset.variables.items():
-        there = None if append_dim is None else await _get(store, f"{below}{name}/zarr.json")
+        there = await _get(store, f"{below}{name}/zarr.json")
         if append_dim is not None and there is None:
             raise Usage(f"append_dim: the store has no array {below}{name}")
+        if append_dim is None and there is not None:
+            raise Refused(f"the store has an array {below}{name} already: pass append_dim=, or group= with another name")
         if there is not None and append_dim not in variable.dims:
             continue  # as with append_dim of xarray's to_zarr
         if there is not None and not isinstance(variable._data, VirtualArray):
@@ -44,6 +47,9 @@ async def _write(dataset: xr.Dataset, store: Any, group: str, append_dim: str | 
         planned.append((f"{below}{name}", array, document, first))
     if append_dim is None:
         attributes, _ = virtual.json_attributes(dataset.attrs)
+        for parent in itertools.accumulate(group.split("/")[:-1], "{}/{}".format) if group else ():
+            if await _get(store, f"{parent}/zarr.json") is None:
+                await _put(store, f"{parent}/zarr.json", {"zarr_format": 3, "node_type": "group", "attributes": {}})
         await _put(store, f"{below}zarr.json", {"zarr_format": 3, "node_type": "group", "attributes": attributes})
     for path, array, document, first in planned:
         await _put(store, f"{path}/zarr.json", document)

@@ -198,13 +198,11 @@ class VirtualArray:
                 continue
             if isinstance(part, slice):
                 out = out._slice(axis, part)
-            elif isinstance(part, np.ndarray) and part.size > 1:
+            elif np.ndim(part):
                 out = out._gather(axis, np.asarray(part).reshape(-1))
             else:
-                out = out._at(axis, int(part))
-                if np.ndim(part) == 0:
-                    out = out._squeeze(axis)
-                    continue
+                out = out._at(axis, int(part))._squeeze(axis)
+                continue
             axis += 1
         return out
 
@@ -274,7 +272,7 @@ class VirtualArray:
         """Select runs of whole chunks. A run of -1 becomes one chunk that xarray is to mask."""
         breaks = np.flatnonzero(np.where((indices[1:] == -1) & (indices[:-1] == -1), 1, np.diff(indices)) != 1) + 1
         pieces = []
-        for run in np.split(indices, breaks):
+        for run in np.split(indices, breaks) if len(indices) else ():
             if run[0] == -1:
                 missing = np.zeros([1 if k == axis else len(a.lengths) for k, a in enumerate(self.axes)], REF)
                 missing["source"] = MASKED
