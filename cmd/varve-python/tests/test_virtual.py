@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import functools
+import http.server
 import json
 import pickle
+import re
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -345,3 +349,43 @@ def test_temporary_manifests_are_removed(files: list[str]) -> None:
     with pytest.raises(varve_zarr.Usage):
         varve_zarr.open_virtual(files[0], loadable_variables=["nothing"])
     assert set(folder.iterdir()) == before
+
+
+class Ranges(http.server.SimpleHTTPRequestHandler):
+    """Serves ranges of files."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: Any) -> None: ...
+
+    def do_GET(self) -> None:
+        path = Path(self.translate_path(self.path))
+        data, status, shown = path.read_bytes(), 200, ""
+        if asked := re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", "")):
+            first, last = asked.groups()
+            start = int(first) if first else len(data) - int(last)
+            end = min(int(last) + 1, len(data)) if first and last else len(data)
+            status, shown = 206, f"bytes {start}-{end - 1}/{len(data)}"
+            data = data[start:end]
+        self.send_response(status)
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Last-Modified", self.date_time_string(path.stat().st_mtime))
+        self.send_header("Content-Length", str(len(data)))
+        if shown:
+            self.send_header("Content-Range", shown)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    do_HEAD = do_GET  # noqa: N815
+
+
+def test_files_of_a_server(files: list[str], tmp_path: Path) -> None:
+    serve = functools.partial(Ranges, directory=str(Path(files[0]).parent))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        urls = [f"http://127.0.0.1:{server.server_port}/{Path(name).name}" for name in files]
+        combined = xr.concat([varve_zarr.open_virtual(url) for url in urls], "time", **CONCAT)
+        assert combined.varve.refs("t2m").source.unique().tolist() == urls
+        xr.testing.assert_identical(read(combined, tmp_path), truth(files))
+        server.shutdown()
