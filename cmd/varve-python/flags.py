@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from varve_zarr import _binary
@@ -16,6 +15,8 @@ COMMANDS = (
 FILE = Path(__file__).parent / "src" / "varve_zarr" / "_flags.py"
 # Flags that functions set themselves.
 OWN = {"check": {"html"}, "scan": {"output"}}
+# Classes of flags that the same commands have, with one of these flags.
+SHARED = {"SourceFlags": "download", "FormatFlags": "raw", "CombineFlags": "join"}
 HEAD = '''"""The types of flags, by command. flags.py writes this file from the help of the command."""
 
 from __future__ import annotations
@@ -29,29 +30,44 @@ Texts = Text | Iterable[Text] | Mapping[str, object]
 """A text, several, or a mapping, of which each item becomes KEY=VALUE."""
 '''
 
+Flag = tuple[str, str, str]
+"""Name, the word for its value, and help."""
+
 
 def text() -> str:
     """Return what the file is to contain."""
-    return HEAD + "".join(_class(command) for command in COMMANDS)
+    flags = {command: _flags_of(command) for command in COMMANDS}
+    users = {f: {c for c in COMMANDS if f in flags[c]} for command in COMMANDS for f in flags[command]}
+    shared = {}
+    for name, key in SHARED.items():
+        (found,) = (flag for flag in users if flag[0] == key)
+        shared[name] = [flag for flag in users if users[flag] == users[found]]
+    out = [HEAD]
+    for name, some in shared.items():
+        out.append(_class(name, f"Flags that {', '.join(sorted(users[some[0]]))} share.", ["TypedDict"], some))
+    for command, own in flags.items():
+        bases = [name for name, some in shared.items() if some[0] in own]
+        rest = [flag for flag in own if not any(flag in shared[name] for name in bases)]
+        name = command.title().replace(" ", "") + "Flags"
+        out.append(_class(name, f"Flags of ``varve {command}``.", bases or ["TypedDict"], rest))
+    return "".join(out)
 
 
-def _class(command: str) -> str:
+def _flags_of(command: str) -> list[Flag]:
     found = subprocess.run([_binary.find(), *command.split(), "--help"], capture_output=True, text=True, check=True).stdout
-    lines = [f'\n\nclass {command.title().replace(" ", "")}Flags(TypedDict, total=False):\n    """Flags of ``varve {command}``."""\n']
-    for name, value, help_text in re.findall(r"^ +(?:-\w, )?--([\w-]+)(?: (\S+))?  +(.*)$", found.partition("\nFlags:\n")[2], re.MULTILINE):
-        if name in {"help", "json", "quiet"} | OWN.get(command, set()):
-            continue
+    listed: list[Flag] = re.findall(r"^ +(?:-\w, )?--([\w-]+)(?: (\S+))?  +(.*)$", found.partition("\nFlags:\n")[2], re.MULTILINE)
+    return [flag for flag in listed if flag[0] not in {"help", "json", "quiet"} | OWN.get(command, set())]
+
+
+def _class(name: str, doc: str, bases: list[str], flags: list[Flag]) -> str:
+    lines = [f'\n\nclass {name}({", ".join(bases)}, total=False):\n    """{doc}"""\n']
+    for flag, value, help_text in flags:
         kind = {"": "bool", "number": "int", "float": "float", "bytes": "int | str"}.get(value, "Texts")
-        key = name.replace("-", "_")
-        lines.append(f'    {key + "_" if key == "from" else key}: {kind} | None\n    """{_sentence(help_text)}"""\n')
+        key = flag.replace("-", "_")
+        sentence = (help_text[0].upper() + help_text[1:]).replace("\\", "\\\\").rstrip(".") + "."
+        lines.append(f'    {key + "_" if key == "from" else key}: {kind} | None\n    """{sentence}"""\n')
     return "\n".join(lines)
 
 
-def _sentence(line: str) -> str:
-    return (line[0].upper() + line[1:]).replace("\\", "\\\\").rstrip(".") + "."
-
-
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--check"]:
-        sys.exit(FILE.read_text(encoding="utf-8") != text())
     FILE.write_text(text(), encoding="utf-8")

@@ -11,11 +11,161 @@ Texts = Text | Iterable[Text] | Mapping[str, object]
 """A text, several, or a mapping, of which each item becomes KEY=VALUE."""
 
 
-class AppendFlags(TypedDict, total=False):
-    """Flags of ``varve append``."""
+class SourceFlags(TypedDict, total=False):
+    """Flags that append, build, check, compact, export icechunk, export kerchunk, export table, export zarr, index, inspect, refresh, relocate, remove, repair, scan, serve, sync, verify share."""
 
     access: Texts | None
     """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
+
+    bearer_file: Texts | None
+    """Send the token in this file to the servers of all http:// and https:// sources."""
+
+    download: bool | None
+    """Fetch whole files from servers that do not support range requests."""
+
+    header: Texts | None
+    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
+
+
+class FormatFlags(TypedDict, total=False):
+    """Flags that append, build, check, refresh, repair, scan, sync share."""
+
+    asset: Texts | None
+    """Choose the files of --from: an asset's key, a link's type, data or s3 (default data)."""
+
+    config: Texts | None
+    """Read flags from this YAML file; flags of the command line take precedence."""
+
+    from_: Texts | None
+    """Read the files of a saved STAC or CMR search too: a JSON file; can be repeated."""
+
+    grib_index: Texts | None
+    """Use index files beside GRIB files (.idx, .index): auto, ignore or require (default auto)."""
+
+    grib_template: Texts | None
+    """Take message headers from this GRIB file: only index files are read of all others."""
+
+    grib_times: Texts | None
+    """Place fields of GRIB files by reference time and step, or by valid time (default reference)."""
+
+    keep_query: Texts | None
+    """Store this parameter of URLs, which selects data and is no secret; can be repeated."""
+
+    keep_shards: bool | None
+    """Keep the shards of Zarr sources whole, instead of referring to the chunks in them."""
+
+    match: Texts | None
+    """In folders, archives and --from, scan only files whose names match this glob."""
+
+    names: Texts | None
+    """Name variables of GRIB files as cf (t2m), eccodes (2t) or wgrib2 (TMP) do (default cf)."""
+
+    raw: Texts | None
+    """Read files of no known format as arrays: dtype=>f4,shape=720x1440 (offset, order, dims, name)."""
+
+    skip_broken: bool | None
+    """Leave out files that cannot be read, and list them."""
+
+    tiff_bands: Texts | None
+    """Place bands of TIFF files as stored, or first (band, y, x), or last (y, x, band) (default stored)."""
+
+    tiff_sidecars: Texts | None
+    """Use files beside local TIFF files (.aux.xml, .tfw, .prj, .ovr, .msk): auto or ignore (default auto)."""
+
+    value_bytes: int | str | None
+    """Store coordinates and texts of up to this many bytes a file in the manifest (default 16777216)."""
+
+
+class CombineFlags(TypedDict, total=False):
+    """Flags that append, build, check, refresh, sync share."""
+
+    broadcast: Texts | None
+    """Repeat a variable along a dimension that it lacks: ARRAY=DIM; ARRAY may be a glob."""
+
+    chunk_edges: Texts | None
+    """Declare chunk lengths: ARRAY:DIM=N or ARRAY:DIM=N,N,N; ARRAY may be a glob."""
+
+    codec_from: Texts | None
+    """Declare the codecs and chunk shape of this file."""
+
+    concat: Texts | None
+    """Concatenate along these dimensions; DIM=files keeps each file in one piece."""
+
+    coords: Texts | None
+    """Take the coordinates of the first file, if files differ: first."""
+
+    curation: Texts | None
+    """Change names and attributes as this YAML file says; it also applies to appended files."""
+
+    drop: Texts | None
+    """Drop variables that match these globs; @NAME is a group attribute."""
+
+    dtype: Texts | None
+    """Declare this data type: ARRAY=TYPE; ARRAY may be a glob."""
+
+    flip: Texts | None
+    """Read files backwards that run the other way along these dimensions; or DIM=increasing, =decreasing."""
+
+    group: Texts | None
+    """Combine only this group, which becomes the root."""
+
+    inline: int | str | None
+    """Store variables of up to this many bytes in the manifest (default 16384)."""
+
+    join: Texts | None
+    """Join coordinates that differ in part: HOW or DIM=HOW; exact (default), inner or outer."""
+
+    keep_foreign: bool | None
+    """Keep files that share no variable and no grid with the others, as arrays of their own."""
+
+    longitudes: Texts | None
+    """Bring longitudes to this range: 0..360 or -180..180."""
+
+    missing: Texts | None
+    """Choose what to do if some files lack a variable: fill, drop or refuse (default "fill")."""
+
+    new_dim: Texts | None
+    """Add a dimension: NAME=PATTERN on file names, =attr:NAME, =var:NAME or =list:FILE."""
+
+    overlap: Texts | None
+    """Choose the file that provides positions of several files: first or last."""
+
+    pad: Texts | None
+    """Pad files that are shorter along a dimension, with the fill value: fill."""
+
+    padded: bool | None
+    """Record padded chunks inside arrays, so that exports and servers can declare them."""
+
+    recipe: Texts | None
+    """Add the options of the recipe with this name; varve recipes lists them."""
+
+    rectilinear: bool | None
+    """Declare rectilinear chunk grids, even if a regular grid is possible."""
+
+    rename: Texts | None
+    """Rename a variable or dimension: OLD=NEW."""
+
+    repack: Texts | None
+    """Pack all files like those with this scale_factor: ARRAY=SCALE; rounds the others."""
+
+    repack_lossy: Texts | None
+    """Let --repack change these arrays by more than half of the scale_factor."""
+
+    strict: bool | None
+    """Fail if a chunk would be re-encoded."""
+
+    tolerance: float | None
+    """Treat numeric coordinates as equal within this absolute tolerance (default 0)."""
+
+    units: Texts | None
+    """Combine numbers whose units differ: convert them, declare the first units, or drop the units."""
+
+    vars: Texts | None
+    """Keep only variables that match these globs."""
+
+
+class AppendFlags(SourceFlags, FormatFlags, CombineFlags, total=False):
+    """Flags of ``varve append``."""
 
     allow: Texts | None
     """Let OUT, and files that refer to others, read below this place, as VARVE_ALLOW does."""
@@ -23,506 +173,74 @@ class AppendFlags(TypedDict, total=False):
     allow_new: bool | None
     """Add variables that no file of OUT has, although they are fill at all old positions."""
 
-    asset: Texts | None
-    """Choose the files of --from: an asset's key, a link's type, data or s3 (default data)."""
-
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
-
-    broadcast: Texts | None
-    """Repeat a variable along a dimension that it lacks: ARRAY=DIM; ARRAY may be a glob."""
-
     checksum: bool | None
     """Store a checksum of each chunk, which reads verify; reads all data once."""
-
-    chunk_edges: Texts | None
-    """Declare chunk lengths: ARRAY:DIM=N or ARRAY:DIM=N,N,N; ARRAY may be a glob."""
-
-    codec_from: Texts | None
-    """Declare the codecs and chunk shape of this file."""
-
-    concat: Texts | None
-    """Concatenate along these dimensions; DIM=files keeps each file in one piece."""
-
-    config: Texts | None
-    """Read flags from this YAML file; flags of the command line take precedence."""
-
-    coords: Texts | None
-    """Take the coordinates of the first file, if files differ: first."""
-
-    curation: Texts | None
-    """Change names and attributes as this YAML file says; it also applies to appended files."""
-
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
-    drop: Texts | None
-    """Drop variables that match these globs; @NAME is a group attribute."""
-
-    dtype: Texts | None
-    """Declare this data type: ARRAY=TYPE; ARRAY may be a glob."""
-
-    flip: Texts | None
-    """Read files backwards that run the other way along these dimensions; or DIM=increasing, =decreasing."""
-
-    from_: Texts | None
-    """Read the files of a saved STAC or CMR search too: a JSON file; can be repeated."""
-
-    grib_index: Texts | None
-    """Use index files beside GRIB files (.idx, .index): auto, ignore or require (default auto)."""
-
-    grib_template: Texts | None
-    """Take message headers from this GRIB file: only index files are read of all others."""
-
-    grib_times: Texts | None
-    """Place fields of GRIB files by reference time and step, or by valid time (default reference)."""
-
-    group: Texts | None
-    """Combine only this group, which becomes the root."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
 
     index: Texts | None
     """Store access points of large compressed chunks: auto or none (default auto if OUT has any)."""
 
-    inline: int | str | None
-    """Store variables of up to this many bytes in the manifest (default 16384)."""
-
-    join: Texts | None
-    """Join coordinates that differ in part: HOW or DIM=HOW; exact (default), inner or outer."""
-
-    keep_foreign: bool | None
-    """Keep files that share no variable and no grid with the others, as arrays of their own."""
-
-    keep_query: Texts | None
-    """Store this parameter of URLs, which selects data and is no secret; can be repeated."""
-
     keep_scan: Texts | None
     """Store scans in this folder and reuse them, so that a stopped command can continue."""
 
-    keep_shards: bool | None
-    """Keep the shards of Zarr sources whole, instead of referring to the chunks in them."""
-
-    longitudes: Texts | None
-    """Bring longitudes to this range: 0..360 or -180..180."""
-
-    match: Texts | None
-    """In folders, archives and --from, scan only files whose names match this glob."""
-
     message: Texts | None
     """Say in the history why the snapshot was made, instead of how."""
-
-    missing: Texts | None
-    """Choose what to do if some files lack a variable: fill, drop or refuse (default "fill")."""
-
-    names: Texts | None
-    """Name variables of GRIB files as cf (t2m), eccodes (2t) or wgrib2 (TMP) do (default cf)."""
-
-    new_dim: Texts | None
-    """Add a dimension: NAME=PATTERN on file names, =attr:NAME, =var:NAME or =list:FILE."""
-
-    overlap: Texts | None
-    """Choose the file that provides positions of several files: first or last."""
-
-    pad: Texts | None
-    """Pad files that are shorter along a dimension, with the fill value: fill."""
-
-    padded: bool | None
-    """Record padded chunks inside arrays, so that exports and servers can declare them."""
-
-    raw: Texts | None
-    """Read files of no known format as arrays: dtype=>f4,shape=720x1440 (offset, order, dims, name)."""
-
-    recipe: Texts | None
-    """Add the options of the recipe with this name; varve recipes lists them."""
-
-    rectilinear: bool | None
-    """Declare rectilinear chunk grids, even if a regular grid is possible."""
-
-    rename: Texts | None
-    """Rename a variable or dimension: OLD=NEW."""
-
-    repack: Texts | None
-    """Pack all files like those with this scale_factor: ARRAY=SCALE; rounds the others."""
-
-    repack_lossy: Texts | None
-    """Let --repack change these arrays by more than half of the scale_factor."""
-
-    skip_broken: bool | None
-    """Leave out files that cannot be read, and list them."""
 
     skip_known: bool | None
     """Skip unchanged files that OUT already has."""
 
-    strict: bool | None
-    """Fail if a chunk would be re-encoded."""
-
-    tiff_bands: Texts | None
-    """Place bands of TIFF files as stored, or first (band, y, x), or last (y, x, band) (default stored)."""
-
-    tiff_sidecars: Texts | None
-    """Use files beside local TIFF files (.aux.xml, .tfw, .prj, .ovr, .msk): auto or ignore (default auto)."""
-
-    tolerance: float | None
-    """Treat numeric coordinates as equal within this absolute tolerance (default 0)."""
-
-    units: Texts | None
-    """Combine numbers whose units differ: convert them, declare the first units, or drop the units."""
-
-    value_bytes: int | str | None
-    """Store coordinates and texts of up to this many bytes a file in the manifest (default 16777216)."""
-
-    vars: Texts | None
-    """Keep only variables that match these globs."""
-
     workers: int | None
     """Read this number of files at once (default: number of cores; from servers: 64)."""
 
 
-class BuildFlags(TypedDict, total=False):
+class BuildFlags(SourceFlags, FormatFlags, CombineFlags, total=False):
     """Flags of ``varve build``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let files refer to other files below this folder, besides their own folder."""
-
-    asset: Texts | None
-    """Choose the files of --from: an asset's key, a link's type, data or s3 (default data)."""
-
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
-
-    broadcast: Texts | None
-    """Repeat a variable along a dimension that it lacks: ARRAY=DIM; ARRAY may be a glob."""
 
     checksum: bool | None
     """Store a checksum of each chunk, which reads verify; reads all data once."""
 
-    chunk_edges: Texts | None
-    """Declare chunk lengths: ARRAY:DIM=N or ARRAY:DIM=N,N,N; ARRAY may be a glob."""
-
-    codec_from: Texts | None
-    """Declare the codecs and chunk shape of this file."""
-
-    concat: Texts | None
-    """Concatenate along these dimensions; DIM=files keeps each file in one piece."""
-
-    config: Texts | None
-    """Read flags from this YAML file; flags of the command line take precedence."""
-
-    coords: Texts | None
-    """Take the coordinates of the first file, if files differ: first."""
-
-    curation: Texts | None
-    """Change names and attributes as this YAML file says; it also applies to appended files."""
-
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
-    drop: Texts | None
-    """Drop variables that match these globs; @NAME is a group attribute."""
-
-    dtype: Texts | None
-    """Declare this data type: ARRAY=TYPE; ARRAY may be a glob."""
-
-    flip: Texts | None
-    """Read files backwards that run the other way along these dimensions; or DIM=increasing, =decreasing."""
-
     force: bool | None
     """Replace what OUT holds; its history is kept."""
-
-    from_: Texts | None
-    """Read the files of a saved STAC or CMR search too: a JSON file; can be repeated."""
-
-    grib_index: Texts | None
-    """Use index files beside GRIB files (.idx, .index): auto, ignore or require (default auto)."""
-
-    grib_template: Texts | None
-    """Take message headers from this GRIB file: only index files are read of all others."""
-
-    grib_times: Texts | None
-    """Place fields of GRIB files by reference time and step, or by valid time (default reference)."""
-
-    group: Texts | None
-    """Combine only this group, which becomes the root."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
 
     index: Texts | None
     """Store access points of large compressed chunks: auto or none (default none)."""
 
-    inline: int | str | None
-    """Store variables of up to this many bytes in the manifest (default 16384)."""
-
-    join: Texts | None
-    """Join coordinates that differ in part: HOW or DIM=HOW; exact (default), inner or outer."""
-
-    keep_foreign: bool | None
-    """Keep files that share no variable and no grid with the others, as arrays of their own."""
-
-    keep_query: Texts | None
-    """Store this parameter of URLs, which selects data and is no secret; can be repeated."""
-
     keep_scan: Texts | None
     """Store scans in this folder and reuse them, so that a stopped command can continue."""
-
-    keep_shards: bool | None
-    """Keep the shards of Zarr sources whole, instead of referring to the chunks in them."""
-
-    longitudes: Texts | None
-    """Bring longitudes to this range: 0..360 or -180..180."""
-
-    match: Texts | None
-    """In folders, archives and --from, scan only files whose names match this glob."""
 
     message: Texts | None
     """Say in the history why the snapshot was made, instead of how."""
 
-    missing: Texts | None
-    """Choose what to do if some files lack a variable: fill, drop or refuse (default "fill")."""
-
-    names: Texts | None
-    """Name variables of GRIB files as cf (t2m), eccodes (2t) or wgrib2 (TMP) do (default cf)."""
-
-    new_dim: Texts | None
-    """Add a dimension: NAME=PATTERN on file names, =attr:NAME, =var:NAME or =list:FILE."""
-
-    overlap: Texts | None
-    """Choose the file that provides positions of several files: first or last."""
-
-    pad: Texts | None
-    """Pad files that are shorter along a dimension, with the fill value: fill."""
-
-    padded: bool | None
-    """Record padded chunks inside arrays, so that exports and servers can declare them."""
-
-    raw: Texts | None
-    """Read files of no known format as arrays: dtype=>f4,shape=720x1440 (offset, order, dims, name)."""
-
-    recipe: Texts | None
-    """Add the options of the recipe with this name; varve recipes lists them."""
-
-    rectilinear: bool | None
-    """Declare rectilinear chunk grids, even if a regular grid is possible."""
-
-    rename: Texts | None
-    """Rename a variable or dimension: OLD=NEW."""
-
-    repack: Texts | None
-    """Pack all files like those with this scale_factor: ARRAY=SCALE; rounds the others."""
-
-    repack_lossy: Texts | None
-    """Let --repack change these arrays by more than half of the scale_factor."""
-
-    skip_broken: bool | None
-    """Leave out files that cannot be read, and list them."""
-
-    strict: bool | None
-    """Fail if a chunk would be re-encoded."""
-
-    tiff_bands: Texts | None
-    """Place bands of TIFF files as stored, or first (band, y, x), or last (y, x, band) (default stored)."""
-
-    tiff_sidecars: Texts | None
-    """Use files beside local TIFF files (.aux.xml, .tfw, .prj, .ovr, .msk): auto or ignore (default auto)."""
-
-    tolerance: float | None
-    """Treat numeric coordinates as equal within this absolute tolerance (default 0)."""
-
-    units: Texts | None
-    """Combine numbers whose units differ: convert them, declare the first units, or drop the units."""
-
-    value_bytes: int | str | None
-    """Store coordinates and texts of up to this many bytes a file in the manifest (default 16777216)."""
-
-    vars: Texts | None
-    """Keep only variables that match these globs."""
-
     workers: int | None
     """Read this number of files at once (default: number of cores; from servers: 64)."""
 
 
-class CheckFlags(TypedDict, total=False):
+class CheckFlags(SourceFlags, FormatFlags, CombineFlags, total=False):
     """Flags of ``varve check``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let files refer to other files below this folder, besides their own folder."""
 
-    asset: Texts | None
-    """Choose the files of --from: an asset's key, a link's type, data or s3 (default data)."""
-
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
-
-    broadcast: Texts | None
-    """Repeat a variable along a dimension that it lacks: ARRAY=DIM; ARRAY may be a glob."""
-
-    chunk_edges: Texts | None
-    """Declare chunk lengths: ARRAY:DIM=N or ARRAY:DIM=N,N,N; ARRAY may be a glob."""
-
     clients: bool | None
     """Say which Zarr clients read which arrays, and in which view of the server."""
 
-    codec_from: Texts | None
-    """Declare the codecs and chunk shape of this file."""
-
-    concat: Texts | None
-    """Concatenate along these dimensions; DIM=files keeps each file in one piece."""
-
-    config: Texts | None
-    """Read flags from this YAML file; flags of the command line take precedence."""
-
-    coords: Texts | None
-    """Take the coordinates of the first file, if files differ: first."""
-
-    curation: Texts | None
-    """Change names and attributes as this YAML file says; it also applies to appended files."""
-
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
-    drop: Texts | None
-    """Drop variables that match these globs; @NAME is a group attribute."""
-
-    dtype: Texts | None
-    """Declare this data type: ARRAY=TYPE; ARRAY may be a glob."""
-
-    flip: Texts | None
-    """Read files backwards that run the other way along these dimensions; or DIM=increasing, =decreasing."""
-
-    from_: Texts | None
-    """Read the files of a saved STAC or CMR search too: a JSON file; can be repeated."""
-
-    grib_index: Texts | None
-    """Use index files beside GRIB files (.idx, .index): auto, ignore or require (default auto)."""
-
-    grib_template: Texts | None
-    """Take message headers from this GRIB file: only index files are read of all others."""
-
-    grib_times: Texts | None
-    """Place fields of GRIB files by reference time and step, or by valid time (default reference)."""
-
-    group: Texts | None
-    """Combine only this group, which becomes the root."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
-
-    inline: int | str | None
-    """Store variables of up to this many bytes in the manifest (default 16384)."""
-
-    join: Texts | None
-    """Join coordinates that differ in part: HOW or DIM=HOW; exact (default), inner or outer."""
-
-    keep_foreign: bool | None
-    """Keep files that share no variable and no grid with the others, as arrays of their own."""
-
-    keep_query: Texts | None
-    """Store this parameter of URLs, which selects data and is no secret; can be repeated."""
-
     keep_scan: Texts | None
     """Store scans in this folder and reuse them, so that a stopped command can continue."""
-
-    keep_shards: bool | None
-    """Keep the shards of Zarr sources whole, instead of referring to the chunks in them."""
-
-    longitudes: Texts | None
-    """Bring longitudes to this range: 0..360 or -180..180."""
-
-    match: Texts | None
-    """In folders, archives and --from, scan only files whose names match this glob."""
-
-    missing: Texts | None
-    """Choose what to do if some files lack a variable: fill, drop or refuse (default "fill")."""
-
-    names: Texts | None
-    """Name variables of GRIB files as cf (t2m), eccodes (2t) or wgrib2 (TMP) do (default cf)."""
-
-    new_dim: Texts | None
-    """Add a dimension: NAME=PATTERN on file names, =attr:NAME, =var:NAME or =list:FILE."""
-
-    overlap: Texts | None
-    """Choose the file that provides positions of several files: first or last."""
-
-    pad: Texts | None
-    """Pad files that are shorter along a dimension, with the fill value: fill."""
-
-    padded: bool | None
-    """Record padded chunks inside arrays, so that exports and servers can declare them."""
-
-    raw: Texts | None
-    """Read files of no known format as arrays: dtype=>f4,shape=720x1440 (offset, order, dims, name)."""
-
-    recipe: Texts | None
-    """Add the options of the recipe with this name; varve recipes lists them."""
-
-    rectilinear: bool | None
-    """Declare rectilinear chunk grids, even if a regular grid is possible."""
-
-    rename: Texts | None
-    """Rename a variable or dimension: OLD=NEW."""
-
-    repack: Texts | None
-    """Pack all files like those with this scale_factor: ARRAY=SCALE; rounds the others."""
-
-    repack_lossy: Texts | None
-    """Let --repack change these arrays by more than half of the scale_factor."""
-
-    skip_broken: bool | None
-    """Leave out files that cannot be read, and list them."""
-
-    strict: bool | None
-    """Fail if a chunk would be re-encoded."""
-
-    tiff_bands: Texts | None
-    """Place bands of TIFF files as stored, or first (band, y, x), or last (y, x, band) (default stored)."""
-
-    tiff_sidecars: Texts | None
-    """Use files beside local TIFF files (.aux.xml, .tfw, .prj, .ovr, .msk): auto or ignore (default auto)."""
-
-    tolerance: float | None
-    """Treat numeric coordinates as equal within this absolute tolerance (default 0)."""
-
-    units: Texts | None
-    """Combine numbers whose units differ: convert them, declare the first units, or drop the units."""
-
-    value_bytes: int | str | None
-    """Store coordinates and texts of up to this many bytes a file in the manifest (default 16777216)."""
-
-    vars: Texts | None
-    """Keep only variables that match these globs."""
 
     workers: int | None
     """Read this number of files at once (default: number of cores; from servers: 64)."""
 
 
-class CompactFlags(TypedDict, total=False):
+class CompactFlags(SourceFlags, total=False):
     """Flags of ``varve compact``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let OUT read below this place, a folder or URL, as VARVE_ALLOW does; or once: varve trust."""
 
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
-
     chunks: Texts | None
     """Merge chunks along a dimension up to this length: DIM=N."""
-
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
 
     memory: Texts | None
     """Use about this size of memory: bytes, or with KiB, MiB, GiB (default "512MiB")."""
@@ -534,17 +252,11 @@ class CompactFlags(TypedDict, total=False):
     """Re-encode this number of chunks at once (default: number of cores)."""
 
 
-class ExportIcechunkFlags(TypedDict, total=False):
+class ExportIcechunkFlags(SourceFlags, total=False):
     """Flags of ``varve export icechunk``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let OUT read below this place, a folder or URL, as VARVE_ALLOW does; or once: varve trust."""
-
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
 
     branch: Texts | None
     """Commit to this branch (default main)."""
@@ -552,17 +264,11 @@ class ExportIcechunkFlags(TypedDict, total=False):
     container: Texts | None
     """Refer to the sources below a folder or prefix by a name, so that they can be moved: NAME=PREFIX."""
 
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
     force: bool | None
     """Replace the repository DEST and its history."""
 
     grib_codec: Texts | None
     """Refer to GRIB messages, for readers with this codec: gribberish."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
 
     inline: int | str | None
     """Store re-encoded chunks of up to this many bytes in manifests (default 512)."""
@@ -601,11 +307,8 @@ class ExportIcechunkFlags(TypedDict, total=False):
     """Write this number of manifests at once (default: number of cores)."""
 
 
-class ExportKerchunkFlags(TypedDict, total=False):
+class ExportKerchunkFlags(SourceFlags, total=False):
     """Flags of ``varve export kerchunk``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let OUT read below this place, a folder or URL, as VARVE_ALLOW does; or once: varve trust."""
@@ -613,20 +316,11 @@ class ExportKerchunkFlags(TypedDict, total=False):
     append: bool | None
     """Update a local DEST that was exported from an earlier snapshot of OUT, in its Zarr format."""
 
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
-
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
     force: bool | None
     """Replace DEST."""
 
     grib_codec: Texts | None
     """Refer to GRIB messages, for readers with this codec: grib (kerchunk with eccodes) or gribberish."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
 
     inline: int | str | None
     """Store re-encoded chunks of up to this many bytes in the references (default 4096)."""
@@ -656,45 +350,27 @@ class ExportKerchunkFlags(TypedDict, total=False):
     """Re-encode this number of chunks at once (default: number of cores)."""
 
 
-class ExportTableFlags(TypedDict, total=False):
+class ExportTableFlags(SourceFlags, total=False):
     """Flags of ``varve export table``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let OUT read below this place, a folder or URL, as VARVE_ALLOW does; or once: varve trust."""
 
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
-
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
     force: bool | None
     """Replace DEST."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
 
     snapshot: Texts | None
     """Read this snapshot: a tag, an id of varve history, or its first digits; default: current."""
 
 
-class ExportZarrFlags(TypedDict, total=False):
+class ExportZarrFlags(SourceFlags, total=False):
     """Flags of ``varve export zarr``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let OUT read below this place, a folder or URL, as VARVE_ALLOW does; or once: varve trust."""
 
     append: bool | None
     """Add to the copy DEST the chunks that are new in OUT."""
-
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
 
     chunks: Texts | None
     """Declare chunks: [ARRAY:]DIM=N[,DIM=N...], or DIM=N+N+N; ARRAY may be a glob."""
@@ -705,17 +381,11 @@ class ExportZarrFlags(TypedDict, total=False):
     conventions: Texts | None
     """Describe grids by these conventions: spatial, proj, multiscales, or all of these; gdal."""
 
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
     force: bool | None
     """Replace the copy DEST."""
 
     format: Texts | None
     """Write this Zarr format: 3 or 2 (default 3)."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
 
     memory: Texts | None
     """Use about this size of memory: bytes, or with KiB, MiB, GiB (default "512MiB")."""
@@ -752,11 +422,8 @@ class GcFlags(TypedDict, total=False):
     """Also keep the newest snapshot of each of the last days that have one; the number of days."""
 
 
-class IndexFlags(TypedDict, total=False):
+class IndexFlags(SourceFlags, total=False):
     """Flags of ``varve index``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     again: bool | None
     """Replace the access points that chunks have already."""
@@ -764,17 +431,8 @@ class IndexFlags(TypedDict, total=False):
     allow: Texts | None
     """Let OUT read below this place, a folder or URL, as VARVE_ALLOW does; or once: varve trust."""
 
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
-
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
     every: Texts | None
     """Store an access point about every size of decoded bytes, at least 64KiB (default "1MiB")."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
 
     memory: Texts | None
     """Use about this size of memory: bytes, or with KiB, MiB, GiB (default "512MiB")."""
@@ -796,26 +454,14 @@ class InfoFlags(TypedDict, total=False):
     """Say why chunks of ARRAY are re-encoded, or why CHUNK is."""
 
 
-class InspectFlags(TypedDict, total=False):
+class InspectFlags(SourceFlags, total=False):
     """Flags of ``varve inspect``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let files refer to other files below this folder."""
 
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
-
     checksum: bool | None
     """List every chunk and hash the list (with --json)."""
-
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
 
     match: Texts | None
     """Show only files in folders and archives whose names match this glob."""
@@ -824,186 +470,33 @@ class InspectFlags(TypedDict, total=False):
     """Read every value and hash it (with --json)."""
 
 
-class RefreshFlags(TypedDict, total=False):
+class RefreshFlags(SourceFlags, FormatFlags, CombineFlags, total=False):
     """Flags of ``varve refresh``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let OUT, and files that refer to others, read below this place, as VARVE_ALLOW does."""
 
-    asset: Texts | None
-    """Choose the files of --from: an asset's key, a link's type, data or s3 (default data)."""
-
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
-
-    broadcast: Texts | None
-    """Repeat a variable along a dimension that it lacks: ARRAY=DIM; ARRAY may be a glob."""
-
-    chunk_edges: Texts | None
-    """Declare chunk lengths: ARRAY:DIM=N or ARRAY:DIM=N,N,N; ARRAY may be a glob."""
-
-    codec_from: Texts | None
-    """Declare the codecs and chunk shape of this file."""
-
-    concat: Texts | None
-    """Concatenate along these dimensions; DIM=files keeps each file in one piece."""
-
-    config: Texts | None
-    """Read flags from this YAML file; flags of the command line take precedence."""
-
-    coords: Texts | None
-    """Take the coordinates of the first file, if files differ: first."""
-
-    curation: Texts | None
-    """Change names and attributes as this YAML file says; it also applies to appended files."""
-
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
-    drop: Texts | None
-    """Drop variables that match these globs; @NAME is a group attribute."""
-
-    dtype: Texts | None
-    """Declare this data type: ARRAY=TYPE; ARRAY may be a glob."""
-
-    flip: Texts | None
-    """Read files backwards that run the other way along these dimensions; or DIM=increasing, =decreasing."""
-
-    from_: Texts | None
-    """Read the files of a saved STAC or CMR search too: a JSON file; can be repeated."""
-
-    grib_index: Texts | None
-    """Use index files beside GRIB files (.idx, .index): auto, ignore or require (default auto)."""
-
-    grib_template: Texts | None
-    """Take message headers from this GRIB file: only index files are read of all others."""
-
-    grib_times: Texts | None
-    """Place fields of GRIB files by reference time and step, or by valid time (default reference)."""
-
-    group: Texts | None
-    """Combine only this group, which becomes the root."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
-
     index: Texts | None
     """Store access points of large compressed chunks: auto or none (default auto if OUT has any)."""
 
-    inline: int | str | None
-    """Store variables of up to this many bytes in the manifest (default 16384)."""
-
-    join: Texts | None
-    """Join coordinates that differ in part: HOW or DIM=HOW; exact (default), inner or outer."""
-
-    keep_foreign: bool | None
-    """Keep files that share no variable and no grid with the others, as arrays of their own."""
-
-    keep_query: Texts | None
-    """Store this parameter of URLs, which selects data and is no secret; can be repeated."""
-
-    keep_shards: bool | None
-    """Keep the shards of Zarr sources whole, instead of referring to the chunks in them."""
-
-    longitudes: Texts | None
-    """Bring longitudes to this range: 0..360 or -180..180."""
-
-    match: Texts | None
-    """In folders, archives and --from, scan only files whose names match this glob."""
-
     message: Texts | None
     """Say in the history why the snapshot was made, instead of how."""
-
-    missing: Texts | None
-    """Choose what to do if some files lack a variable: fill, drop or refuse (default "fill")."""
-
-    names: Texts | None
-    """Name variables of GRIB files as cf (t2m), eccodes (2t) or wgrib2 (TMP) do (default cf)."""
-
-    new_dim: Texts | None
-    """Add a dimension: NAME=PATTERN on file names, =attr:NAME, =var:NAME or =list:FILE."""
-
-    overlap: Texts | None
-    """Choose the file that provides positions of several files: first or last."""
-
-    pad: Texts | None
-    """Pad files that are shorter along a dimension, with the fill value: fill."""
-
-    padded: bool | None
-    """Record padded chunks inside arrays, so that exports and servers can declare them."""
-
-    raw: Texts | None
-    """Read files of no known format as arrays: dtype=>f4,shape=720x1440 (offset, order, dims, name)."""
-
-    recipe: Texts | None
-    """Add the options of the recipe with this name; varve recipes lists them."""
-
-    rectilinear: bool | None
-    """Declare rectilinear chunk grids, even if a regular grid is possible."""
-
-    rename: Texts | None
-    """Rename a variable or dimension: OLD=NEW."""
-
-    repack: Texts | None
-    """Pack all files like those with this scale_factor: ARRAY=SCALE; rounds the others."""
-
-    repack_lossy: Texts | None
-    """Let --repack change these arrays by more than half of the scale_factor."""
-
-    skip_broken: bool | None
-    """Leave out files that cannot be read, and list them."""
-
-    strict: bool | None
-    """Fail if a chunk would be re-encoded."""
-
-    tiff_bands: Texts | None
-    """Place bands of TIFF files as stored, or first (band, y, x), or last (y, x, band) (default stored)."""
-
-    tiff_sidecars: Texts | None
-    """Use files beside local TIFF files (.aux.xml, .tfw, .prj, .ovr, .msk): auto or ignore (default auto)."""
-
-    tolerance: float | None
-    """Treat numeric coordinates as equal within this absolute tolerance (default 0)."""
-
-    units: Texts | None
-    """Combine numbers whose units differ: convert them, declare the first units, or drop the units."""
-
-    value_bytes: int | str | None
-    """Store coordinates and texts of up to this many bytes a file in the manifest (default 16777216)."""
-
-    vars: Texts | None
-    """Keep only variables that match these globs."""
 
     workers: int | None
     """Read this number of files at once (default: number of cores; from servers: 64)."""
 
 
-class RelocateFlags(TypedDict, total=False):
+class RelocateFlags(SourceFlags, total=False):
     """Flags of ``varve relocate``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let OUT read below this place, a folder or URL, as VARVE_ALLOW does; or once: varve trust."""
 
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
-
     deep: bool | None
     """Compare all bytes with the files at the old location."""
 
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
     dry_run: bool | None
     """Check all files and change nothing."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
 
     value_bytes: int | str | None
     """Compare coordinates of up to this many bytes; use the value of build (default 16777216)."""
@@ -1012,17 +505,11 @@ class RelocateFlags(TypedDict, total=False):
     """Read this number of files at once (default: number of cores; from servers: 64)."""
 
 
-class RemoveFlags(TypedDict, total=False):
+class RemoveFlags(SourceFlags, total=False):
     """Flags of ``varve remove``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let OUT read below this place, a folder or URL, as VARVE_ALLOW does; or once: varve trust."""
-
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
 
     before: Texts | None
     """Remove the files whose times are all before this date, such as 2020-01-01."""
@@ -1030,78 +517,15 @@ class RemoveFlags(TypedDict, total=False):
     between: Texts | None
     """Remove the files whose times are all in this range, FROM,TO: at or after FROM, and before TO."""
 
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
-
     message: Texts | None
     """Say in the history why the snapshot was made, instead of how."""
 
 
-class RepairFlags(TypedDict, total=False):
+class RepairFlags(SourceFlags, FormatFlags, total=False):
     """Flags of ``varve repair``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let OUT, and files that refer to others, read below this place, as VARVE_ALLOW does."""
-
-    asset: Texts | None
-    """Choose the files of --from: an asset's key, a link's type, data or s3 (default data)."""
-
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
-
-    config: Texts | None
-    """Read flags from this YAML file; flags of the command line take precedence."""
-
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
-    from_: Texts | None
-    """Read the files of a saved STAC or CMR search too: a JSON file; can be repeated."""
-
-    grib_index: Texts | None
-    """Use index files beside GRIB files (.idx, .index): auto, ignore or require (default auto)."""
-
-    grib_template: Texts | None
-    """Take message headers from this GRIB file: only index files are read of all others."""
-
-    grib_times: Texts | None
-    """Place fields of GRIB files by reference time and step, or by valid time (default reference)."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
-
-    keep_query: Texts | None
-    """Store this parameter of URLs, which selects data and is no secret; can be repeated."""
-
-    keep_shards: bool | None
-    """Keep the shards of Zarr sources whole, instead of referring to the chunks in them."""
-
-    match: Texts | None
-    """In folders, archives and --from, scan only files whose names match this glob."""
-
-    names: Texts | None
-    """Name variables of GRIB files as cf (t2m), eccodes (2t) or wgrib2 (TMP) do (default cf)."""
-
-    raw: Texts | None
-    """Read files of no known format as arrays: dtype=>f4,shape=720x1440 (offset, order, dims, name)."""
-
-    skip_broken: bool | None
-    """Leave out files that cannot be read, and list them."""
-
-    tiff_bands: Texts | None
-    """Place bands of TIFF files as stored, or first (band, y, x), or last (y, x, band) (default stored)."""
-
-    tiff_sidecars: Texts | None
-    """Use files beside local TIFF files (.aux.xml, .tfw, .prj, .ovr, .msk): auto or ignore (default auto)."""
-
-    value_bytes: int | str | None
-    """Store coordinates and texts of up to this many bytes a file in the manifest (default 16777216)."""
 
     workers: int | None
     """Read this number of files at once (default: number of cores; from servers: 64)."""
@@ -1111,81 +535,21 @@ class RestoreFlags(TypedDict, total=False):
     """Flags of ``varve restore``."""
 
 
-class ScanFlags(TypedDict, total=False):
+class ScanFlags(SourceFlags, FormatFlags, total=False):
     """Flags of ``varve scan``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let files refer to other files below this folder, besides their own folder."""
 
-    asset: Texts | None
-    """Choose the files of --from: an asset's key, a link's type, data or s3 (default data)."""
-
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
-
-    config: Texts | None
-    """Read flags from this YAML file; flags of the command line take precedence."""
-
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
     drop: Texts | None
     """Ignore damaged variables that match these globs; @NAME is a group attribute."""
-
-    from_: Texts | None
-    """Read the files of a saved STAC or CMR search too: a JSON file; can be repeated."""
-
-    grib_index: Texts | None
-    """Use index files beside GRIB files (.idx, .index): auto, ignore or require (default auto)."""
-
-    grib_template: Texts | None
-    """Take message headers from this GRIB file: only index files are read of all others."""
-
-    grib_times: Texts | None
-    """Place fields of GRIB files by reference time and step, or by valid time (default reference)."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
-
-    keep_query: Texts | None
-    """Store this parameter of URLs, which selects data and is no secret; can be repeated."""
-
-    keep_shards: bool | None
-    """Keep the shards of Zarr sources whole, instead of referring to the chunks in them."""
-
-    match: Texts | None
-    """In folders, archives and --from, scan only files whose names match this glob."""
-
-    names: Texts | None
-    """Name variables of GRIB files as cf (t2m), eccodes (2t) or wgrib2 (TMP) do (default cf)."""
-
-    raw: Texts | None
-    """Read files of no known format as arrays: dtype=>f4,shape=720x1440 (offset, order, dims, name)."""
-
-    skip_broken: bool | None
-    """Leave out files that cannot be read, and list them."""
-
-    tiff_bands: Texts | None
-    """Place bands of TIFF files as stored, or first (band, y, x), or last (y, x, band) (default stored)."""
-
-    tiff_sidecars: Texts | None
-    """Use files beside local TIFF files (.aux.xml, .tfw, .prj, .ovr, .msk): auto or ignore (default auto)."""
-
-    value_bytes: int | str | None
-    """Store coordinates and texts of up to this many bytes a file in the manifest (default 16777216)."""
 
     workers: int | None
     """Read this number of files at once (default: number of cores; from servers: 64)."""
 
 
-class ServeFlags(TypedDict, total=False):
+class ServeFlags(SourceFlags, total=False):
     """Flags of ``varve serve``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     access_log: Texts | None
     """Append a line for each request to this file; - is standard error."""
@@ -1195,9 +559,6 @@ class ServeFlags(TypedDict, total=False):
 
     base: Texts | None
     """Serve below this path, such as /archive, which a proxy in front must not remove."""
-
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
 
     cache: int | str | None
     """Cache this number of bytes of chunks in memory (default 134217728)."""
@@ -1214,14 +575,8 @@ class ServeFlags(TypedDict, total=False):
     disk_cache_size: Texts | None
     """Keep at most this size there: bytes, or with KiB, MiB, GiB, TiB (default "10GiB")."""
 
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
     drain: Texts | None
     """Let running requests finish for this time after SIGTERM (default 30s)."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
 
     listen: Texts | None
     """Listen on HOST:PORT or unix:PATH; port 0 chooses a free port (default "127.0.0.1:8000")."""
@@ -1257,164 +612,23 @@ class ServeFlags(TypedDict, total=False):
     """Want a token of this file, which has a name and a token on each line."""
 
 
-class SyncFlags(TypedDict, total=False):
+class SyncFlags(SourceFlags, FormatFlags, CombineFlags, total=False):
     """Flags of ``varve sync``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let OUT, and files that refer to others, read below this place, as VARVE_ALLOW does."""
 
-    asset: Texts | None
-    """Choose the files of --from: an asset's key, a link's type, data or s3 (default data)."""
-
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
-
-    broadcast: Texts | None
-    """Repeat a variable along a dimension that it lacks: ARRAY=DIM; ARRAY may be a glob."""
-
-    chunk_edges: Texts | None
-    """Declare chunk lengths: ARRAY:DIM=N or ARRAY:DIM=N,N,N; ARRAY may be a glob."""
-
-    codec_from: Texts | None
-    """Declare the codecs and chunk shape of this file."""
-
-    concat: Texts | None
-    """Concatenate along these dimensions; DIM=files keeps each file in one piece."""
-
-    config: Texts | None
-    """Read flags from this YAML file; flags of the command line take precedence."""
-
-    coords: Texts | None
-    """Take the coordinates of the first file, if files differ: first."""
-
-    curation: Texts | None
-    """Change names and attributes as this YAML file says; it also applies to appended files."""
-
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
-    drop: Texts | None
-    """Drop variables that match these globs; @NAME is a group attribute."""
-
-    dtype: Texts | None
-    """Declare this data type: ARRAY=TYPE; ARRAY may be a glob."""
-
     events: Texts | None
     """Sync the files that messages in this place name: -, a file, or http://HOST:PORT."""
 
-    flip: Texts | None
-    """Read files backwards that run the other way along these dimensions; or DIM=increasing, =decreasing."""
-
-    from_: Texts | None
-    """Read the files of a saved STAC or CMR search too: a JSON file; can be repeated."""
-
-    grib_index: Texts | None
-    """Use index files beside GRIB files (.idx, .index): auto, ignore or require (default auto)."""
-
-    grib_template: Texts | None
-    """Take message headers from this GRIB file: only index files are read of all others."""
-
-    grib_times: Texts | None
-    """Place fields of GRIB files by reference time and step, or by valid time (default reference)."""
-
-    group: Texts | None
-    """Combine only this group, which becomes the root."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
-
     index: Texts | None
     """Store access points of large compressed chunks: auto or none (default auto if OUT has any)."""
-
-    inline: int | str | None
-    """Store variables of up to this many bytes in the manifest (default 16384)."""
-
-    join: Texts | None
-    """Join coordinates that differ in part: HOW or DIM=HOW; exact (default), inner or outer."""
-
-    keep_foreign: bool | None
-    """Keep files that share no variable and no grid with the others, as arrays of their own."""
-
-    keep_query: Texts | None
-    """Store this parameter of URLs, which selects data and is no secret; can be repeated."""
-
-    keep_shards: bool | None
-    """Keep the shards of Zarr sources whole, instead of referring to the chunks in them."""
-
-    longitudes: Texts | None
-    """Bring longitudes to this range: 0..360 or -180..180."""
-
-    match: Texts | None
-    """In folders, archives and --from, scan only files whose names match this glob."""
 
     max_delete: Texts | None
     """Stop if more than this percentage of the files would be removed (default 20)."""
 
     message: Texts | None
     """Say in the history why the snapshot was made, instead of how."""
-
-    missing: Texts | None
-    """Choose what to do if some files lack a variable: fill, drop or refuse (default "fill")."""
-
-    names: Texts | None
-    """Name variables of GRIB files as cf (t2m), eccodes (2t) or wgrib2 (TMP) do (default cf)."""
-
-    new_dim: Texts | None
-    """Add a dimension: NAME=PATTERN on file names, =attr:NAME, =var:NAME or =list:FILE."""
-
-    overlap: Texts | None
-    """Choose the file that provides positions of several files: first or last."""
-
-    pad: Texts | None
-    """Pad files that are shorter along a dimension, with the fill value: fill."""
-
-    padded: bool | None
-    """Record padded chunks inside arrays, so that exports and servers can declare them."""
-
-    raw: Texts | None
-    """Read files of no known format as arrays: dtype=>f4,shape=720x1440 (offset, order, dims, name)."""
-
-    recipe: Texts | None
-    """Add the options of the recipe with this name; varve recipes lists them."""
-
-    rectilinear: bool | None
-    """Declare rectilinear chunk grids, even if a regular grid is possible."""
-
-    rename: Texts | None
-    """Rename a variable or dimension: OLD=NEW."""
-
-    repack: Texts | None
-    """Pack all files like those with this scale_factor: ARRAY=SCALE; rounds the others."""
-
-    repack_lossy: Texts | None
-    """Let --repack change these arrays by more than half of the scale_factor."""
-
-    skip_broken: bool | None
-    """Leave out files that cannot be read, and list them."""
-
-    strict: bool | None
-    """Fail if a chunk would be re-encoded."""
-
-    tiff_bands: Texts | None
-    """Place bands of TIFF files as stored, or first (band, y, x), or last (y, x, band) (default stored)."""
-
-    tiff_sidecars: Texts | None
-    """Use files beside local TIFF files (.aux.xml, .tfw, .prj, .ovr, .msk): auto or ignore (default auto)."""
-
-    tolerance: float | None
-    """Treat numeric coordinates as equal within this absolute tolerance (default 0)."""
-
-    units: Texts | None
-    """Combine numbers whose units differ: convert them, declare the first units, or drop the units."""
-
-    value_bytes: int | str | None
-    """Store coordinates and texts of up to this many bytes a file in the manifest (default 16777216)."""
-
-    vars: Texts | None
-    """Keep only variables that match these globs."""
 
     watch: Texts | None
     """Look for changes again at this interval, such as 30s, until the command is stopped."""
@@ -1443,26 +657,14 @@ class TrustFlags(TypedDict, total=False):
     """Remove the seal that this command kept."""
 
 
-class VerifyFlags(TypedDict, total=False):
+class VerifyFlags(SourceFlags, total=False):
     """Flags of ``varve verify``."""
-
-    access: Texts | None
-    """Take credentials from this YAML file, not from VARVE_ACCESS or the config folder."""
 
     allow: Texts | None
     """Let OUT read below this place, a folder or URL, as VARVE_ALLOW does; or once: varve trust."""
 
-    bearer_file: Texts | None
-    """Send the token in this file to the servers of all http:// and https:// sources."""
-
     deep: bool | None
     """Read and decode every chunk."""
-
-    download: bool | None
-    """Fetch whole files from servers that do not support range requests."""
-
-    header: Texts | None
-    """Send this header to the servers of all http:// and https:// sources: 'NAME: VALUE'."""
 
     sample: Texts | None
     """Read and decode this percentage of the chunks, such as 1%, at least one."""
