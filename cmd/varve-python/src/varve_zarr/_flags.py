@@ -36,6 +36,9 @@ class FormatFlags(TypedDict, total=False):
     config: Texts | None
     """Read flags from this YAML file; flags of the command line take precedence."""
 
+    container: Texts | None
+    """Read sources in a container of Icechunk (vcc://NAME/…) from this place, and allow it: NAME=PLACE."""
+
     from_: Texts | None
     """Read the files of a saved STAC or CMR search too: a JSON file; can be repeated."""
 
@@ -62,6 +65,9 @@ class FormatFlags(TypedDict, total=False):
 
     raw: Texts | None
     """Read files of no known format as arrays: dtype=>f4,shape=720x1440 (offset, order, dims, name)."""
+
+    relative: Texts | None
+    """Read sources with relative names in references from this folder or prefix, and allow it."""
 
     skip_broken: bool | None
     """Leave out files that cannot be read, and list them."""
@@ -226,6 +232,9 @@ class CheckFlags(SourceFlags, FormatFlags, CombineFlags, total=False):
     clients: bool | None
     """Say which Zarr clients read which arrays, and in which view of the server."""
 
+    format: Texts | None
+    """Print text, json, or github: annotations of GitHub Actions (default "text")."""
+
     keep_scan: Texts | None
     """Store scans in this folder and reuse them, so that a stopped command can continue."""
 
@@ -272,6 +281,9 @@ class ExportIcechunkFlags(SourceFlags, total=False):
 
     inline: int | str | None
     """Store re-encoded chunks of up to this many bytes in manifests (default 512)."""
+
+    manifest_chunks: Texts | None
+    """Begin another Icechunk manifest after this number of chunks along a dimension: DIM=N."""
 
     manifest_refs: int | None
     """Put this number of references in each Icechunk manifest (default 65536)."""
@@ -421,6 +433,9 @@ class GcFlags(TypedDict, total=False):
     keep_daily: int | None
     """Also keep the newest snapshot of each of the last days that have one; the number of days."""
 
+    policy: Texts | None
+    """Keep this many snapshots and days from now on: keep=N,daily=N, keep=all, or none."""
+
 
 class IndexFlags(SourceFlags, total=False):
     """Flags of ``varve index``."""
@@ -563,6 +578,9 @@ class ServeFlags(SourceFlags, total=False):
     cache: int | str | None
     """Cache this number of bytes of chunks in memory (default 134217728)."""
 
+    classic: bool | None
+    """Make netCDF files of the classic model, for programs without HDF5."""
+
     connections: int | None
     """Accept this number of connections at once (default 16384)."""
 
@@ -578,11 +596,20 @@ class ServeFlags(SourceFlags, total=False):
     drain: Texts | None
     """Let running requests finish for this time after SIGTERM (default 30s)."""
 
+    filters: Texts | None
+    """In netCDF files, keep chunks with these filters: builtin, or any, which may need plugins (default "builtin")."""
+
+    follow: Texts | None
+    """Serve a new snapshot if it extends the served one (append), or always (default "append")."""
+
     listen: Texts | None
-    """Listen on HOST:PORT or unix:PATH; port 0 chooses a free port (default "127.0.0.1:8000")."""
+    """Listen on HOST:PORT, unix:PATH, or systemd: for a socket of systemd; port 0 chooses a free port (default "127.0.0.1:8000")."""
 
     log_format: Texts | None
     """Write messages in this format: text or json (default "text")."""
+
+    max_answer: Texts | None
+    """Refuse larger answers of OPeNDAP and subsets: bytes, or with KiB, MiB, GiB, TiB (default "2GiB")."""
 
     padded: bool | None
     """Declare padded chunks inside arrays (encoded_chunk_shapes); needs a build with --padded."""
