@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"varve/manifest"
 	"varve/manifest/export/zarr"
 	"varve/manifest/repo"
 	"varve/manifest/report"
@@ -27,7 +28,7 @@ type exportZarrOptions struct {
 	chunks, shards []string
 	codec, memory  string
 	conventions    []string
-	padded         bool
+	padded, dryRun bool
 	slice          sliceFlag
 }
 
@@ -38,7 +39,12 @@ func newExportZarrCommand() *cobra.Command {
 		Short: "Copy all values into a Zarr store, format 3 or 2",
 		Long: `Copy all values into a Zarr store in a local folder, or at a prefix such as s3://bucket/sst.zarr.
 A chunk that has the same shape and codecs in the copy is copied without decoding. Other chunks
-are read and encoded, within the memory of --memory.
+are read and encoded, within the memory of --memory. Where that would decode stored chunks more than
+twice, the copy has two passes: the first decodes each stored chunk once and writes temporary blocks,
+the second reads them. The plan is printed first; --dry-run prints it and stops. See
+docs/how-to/rechunk.md.
+
+--chunks DIM=N leaves the coordinate DIM itself as it is; name it to re-chunk it: --chunks DIM:DIM=N.
 
 Some clients, such as GDAL and TensorStore, have only the codecs of Zarr's specification, not the
 shuffle of netCDF-4. With --codec, all chunks have these codecs; chunks that already have them are
@@ -56,6 +62,7 @@ gets the chunks that are new in OUT.`,
 		Example: `  varve export zarr sst.varve sst.zarr
   varve export zarr sst.varve sst.zarr --chunks time=1,lat=90,lon=90 --shards time=30,lat=360,lon=720
   varve export zarr sst.varve sst.zarr --codec blosc --chunks time=31
+  varve export zarr sst.varve sst.zarr --chunks lat=25,lon=25,time=3650 --dry-run
   varve export zarr sst.varve sst.zarr --conventions spatial,proj
   varve export zarr sst.varve sst.zarr --append
   varve export zarr sst.varve s3://bucket/sst.zarr`,
@@ -75,6 +82,8 @@ gets the chunks that are new in OUT.`,
 	addConventions(flags, &opts.conventions)
 	flags.IntVar(&opts.Format, "format", 3, "write this Zarr `format`: 3 or 2")
 	flags.StringVar(&opts.memory, "memory", "512MiB", "use about this `size` of memory: bytes, or with KiB, MiB, GiB")
+	flags.StringVar(&opts.Temporary, "temp", "", "write temporary blocks to this `folder`, or to a prefix of an object store (default: TMPDIR)")
+	flags.BoolVar(&opts.dryRun, "dry-run", false, "print the plan and write nothing")
 	addNumber(flags, &opts.Workers, 0, "workers", "copy this `number` of regions at once (default: number of cores; object stores: 16)")
 	addSlice(flags, &opts.slice, "copy only this slice of the chunks, for a run without --slice")
 	flags.BoolVar(&opts.Append, "append", false, "add to the copy DEST the chunks that are new in OUT")
@@ -82,8 +91,12 @@ gets the chunks that are new in OUT.`,
 	flags.BoolVar(&opts.Force, "force", false, "replace the copy DEST")
 	cmd.MarkFlagsMutuallyExclusive("slice", "append")
 	cmd.MarkFlagsMutuallyExclusive("slice", "force")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "append")
 	return cmd
 }
+
+// memoryShare is --memory divided by the memory for chunks. Fetched bytes, a cache and garbage take the rest.
+const memoryShare = 2
 
 func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, out, messages io.Writer) error {
 	memory, err := parseSize("--memory", opts.memory)
@@ -106,7 +119,7 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 		return usageError{err}
 	}
 	opts.Slice = opts.slice.Slice
-	opts.Memory = memory / 2
+	opts.Memory = memory / memoryShare
 	debug.SetMemoryLimit(memory) // includes garbage that is not yet collected
 	how := opts.storeOptions()
 	how.Padded = opts.padded
@@ -116,20 +129,28 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 		return err
 	}
 	defer s.Close()
+	if opts.dryRun {
+		plan, err := zarr.PlanCopy(ctx, s, args[1], &opts.Options)
+		if err != nil {
+			return exportZarrError(ctx, err)
+		}
+		return opts.print(out, planOf(plan), opts.describePlan(plan, true))
+	}
 	if opts.Manifest, err = repo.Open(ctx, args[0]); err != nil {
 		return err
 	}
 	defer opts.Manifest.Close()
 	shown := newProgressOf(messages, opts.quiet, "copying", "chunks")
 	opts.Progress = shown.update
+	opts.Planned = func(p *zarr.Plan) {
+		if !opts.quiet {
+			io.WriteString(messages, opts.describePlan(p, false))
+		}
+	}
 	r, err := zarr.Write(ctx, s, args[1], &opts.Options)
 	shown.finish()
-	var unknown *zarr.EdgesError
-	if errors.As(err, &unknown) {
-		return usageError{err}
-	}
 	if err != nil {
-		return exportError(ctx, err)
+		return exportZarrError(ctx, err)
 	}
 	within := ""
 	if !opts.slice.IsWhole() {
@@ -155,6 +176,20 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 	}{args[1], r.Arrays, r.Verbatim, r.Inner, r.Encoded, r.Missing, r.Resumed, r.Bytes, r.Appended, extensionsOf(r), conventionsOf(r.Description)}
 	return opts.print(out, doc, fmt.Sprintf("%s: %s: %s copied verbatim%s, %s re-encoded, %s missing (fill value), %s\n%s", args[1], plural(int64(r.Arrays), "array", "arrays"),
 		plural(r.Verbatim, "chunk", "chunks"), within, report.Thousands(r.Encoded), report.Thousands(r.Missing), report.Size(r.Bytes), opts.describe(r))+opts.describeConventions(r)+describePadded(s, opts.padded))
+}
+
+// exportZarrError returns the error of a copy with its kind and remedy.
+func exportZarrError(ctx context.Context, err error) error {
+	var unknown *zarr.EdgesError
+	var tooLarge *zarr.MemoryError
+	switch {
+	case errors.As(err, &unknown):
+		return usageError{err}
+	case errors.As(err, &tooLarge):
+		const unit = 1 << 20
+		return manifest.WithRemedy(err, "memory", fmt.Sprintf("%dMiB", (tooLarge.Need*memoryShare+unit-1)/unit))
+	}
+	return exportError(ctx, err)
 }
 
 // extension is a part of a copied array that is outside Zarr's core specification.

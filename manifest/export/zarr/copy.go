@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"iter"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -57,6 +57,9 @@ func (c *copier) write(ctx context.Context) (*Result, error) {
 	if err := c.verify(ctx); err != nil {
 		return nil, err
 	}
+	if err := c.removeBlocks(ctx, c.blocks); err != nil {
+		return nil, err
+	}
 	if !c.opts.Slice.IsWhole() {
 		return c.result(), c.home.replace(ctx, sliceFolder(c.opts.Slice)+sliceDone, nil)
 	}
@@ -95,58 +98,99 @@ func (c *copier) begin(ctx context.Context) error {
 }
 
 // copyAll copies boxes of chunks, concurrently within the memory limit.
-func (c *copier) copyAll(ctx context.Context) error {
-	total := int64(0)
-	for _, t := range c.arrays {
-		total += t.grid.Chunks()
+func (c *copier) copyAll(ctx context.Context) (err error) {
+	plan, total, err := c.plan(ctx)
+	if err != nil {
+		return err
 	}
-	from, to := c.opts.Slice.Range(total)
-	c.seen = progress.New(c.opts.Progress, to-from)
-	memory := semaphore.NewWeighted(c.opts.Memory)
+	if c.opts.Planned != nil {
+		c.opts.Planned(plan)
+	}
+	for _, t := range c.arrays {
+		if t.passes == nil || t.passes.from == nil {
+			continue
+		}
+		if c.isDone(t) {
+			t.passes.from = nil // its chunks are only counted
+			continue
+		}
+		n, err := t.passes.from.area.Elements()
+		if err != nil {
+			return err
+		}
+		total += n
+	}
+	if c.blocks, err = c.openBlocks(ctx); err != nil {
+		return err
+	}
+	c.seen = progress.New(c.opts.Progress, total)
+	c.memory = semaphore.NewWeighted(c.opts.Memory)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(c.opts.Workers)
-	// A worker that fails cancels ctx, so its error is the cause of others.
-	failure := func(t *target, err error) error {
-		return cmp.Or(g.Wait(), fmt.Errorf("%s: %w", t.spec.Path, err))
-	}
 	for _, t := range c.arrays {
-		t.from, t.to = max(from, 0), min(to, t.grid.Chunks())
-		from, to = from-t.grid.Chunks(), to-t.grid.Chunks()
-		if t.from >= t.to {
-			continue
-		}
-		if isEmpty, err := t.isEmpty(ctx); err != nil {
-			return failure(t, err)
-		} else if isEmpty {
+		switch {
+		case t.passes == nil && t.from < t.to: // it is empty
 			c.missing.Add(t.to - t.from)
 			c.seen.Add(t.to - t.from)
-			continue
+		case t.passes == nil:
+		case t.passes.from == nil:
+			err = c.eachBox(ctx, g, t, t.passes.to, (*box).copy)
+		default:
+			err = c.copyTwice(ctx, t)
 		}
-		plan, err := t.plan(c.opts)
 		if err != nil {
-			return failure(t, err)
-		}
-		for box := range plan.boxes(t.grid) {
-			if ctx.Err() != nil {
-				return cmp.Or(g.Wait(), ctx.Err()) // the first error cancelled the others
-			}
-			if !t.meets(box) {
-				continue
-			}
-			w := &work{copier: c, target: t, box: box}
-			g.Go(func() error {
-				if err := memory.Acquire(ctx, plan.bytes); err != nil {
-					return err
-				}
-				defer memory.Release(plan.bytes)
-				if err := errors.Join(w.do(ctx), w.closeFile()); err != nil {
-					return fmt.Errorf("%s: %w", t.spec.Path, err)
-				}
-				return nil
-			})
+			return cmp.Or(g.Wait(), err) // a worker that failed cancelled ctx, so its error is the cause of the others
 		}
 	}
 	return g.Wait()
+}
+
+// isDone reports whether an earlier, stopped copy has all chunks of an array.
+func (c *copier) isDone(t *target) bool {
+	coords := make([]int64, t.grid.Rank())
+	for n := t.from; n < t.to; n++ {
+		if !c.journal.has(t.number, n) && t.grid.Coords(n, coords) && t.wanted(coords) {
+			return false
+		}
+	}
+	return true
+}
+
+// copyTwice copies an array in two passes. It returns when all chunks are copied.
+func (c *copier) copyTwice(ctx context.Context, t *target) error {
+	for _, pass := range []struct {
+		boxes *boxing
+		do    func(*box, context.Context) error
+	}{{t.passes.from, (*box).spread}, {t.passes.to, (*box).copy}} {
+		g, ctx := errgroup.WithContext(ctx)
+		g.SetLimit(c.opts.Workers)
+		err := c.eachBox(ctx, g, t, pass.boxes, pass.do)
+		if err = cmp.Or(g.Wait(), err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachBox calls do for all boxes of an array, concurrently within the memory limit.
+func (c *copier) eachBox(ctx context.Context, g *errgroup.Group, t *target, boxes *boxing, do func(*box, context.Context) error) error {
+	for at := range boxes.all() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b := &box{copier: c, target: t, passes: t.passes, at: slices.Clone(at)}
+		g.Go(func() error {
+			if err := c.memory.Acquire(ctx, t.passes.bytes); err != nil {
+				return err
+			}
+			defer c.memory.Release(t.passes.bytes)
+			if err := do(b, ctx); err != nil {
+				return fmt.Errorf("%s: %w", t.spec.Path, err)
+			}
+			return nil
+		})
+	}
+	return nil
 }
 
 // isEmpty reports whether no chunk of the array is stored, and the copy has no files of an earlier one. A shape costs nothing to
@@ -159,123 +203,117 @@ func (t *target) isEmpty(ctx context.Context) (bool, error) {
 	return !isStored, err
 }
 
-// meets reports whether a box may have chunks of the slice.
-func (t *target) meets(box grid.Region) bool {
-	last := slices.Clone(box.Origin)
-	for k := range last {
-		last[k] += box.Shape[k] - 1
-	}
-	first, _ := t.grid.Number(box.Origin)
-	end, _ := t.grid.Number(last)
-	return first < t.to && end >= t.from
-}
-
-// boxing is the number of chunks per box along each axis, and the memory of a box in bytes.
-type boxing struct {
-	step  []int64
-	bytes int64
-}
-
-// wholeBytes is the approximate size of a box of chunks that are copied unchanged.
-const wholeBytes = 32 << 20
-
-// perElement is the assumed size in bytes of an element of varying length.
-const perElement = 64
-
-// plan chooses the size of boxes. It doubles the axis along which source chunks exceed a box the most, until
-// none does or memory is used up, because a source chunk is decoded once for every box that it intersects.
-func (t *target) plan(o *Options) (boxing, error) {
-	p := boxing{step: make([]int64, t.grid.Rank())}
-	from, to := make([]int64, t.grid.Rank()), make([]int64, t.grid.Rank())
-	unit := t.unit()
-	if unit == 0 {
-		unit = perElement
-	}
-	p.bytes = unit
-	for k := range p.step {
-		p.step[k] = 1
-		to[k] = largest(t.grid.Dim(k))
-		from[k] = largest(t.source.Grid().Dim(k))
-		if p.bytes > o.Memory/max(to[k], 1) {
-			return p, fmt.Errorf("a chunk needs more than the memory limit of %d bytes; choose smaller chunks or raise the limit", o.Memory)
-		}
-		p.bytes *= max(to[k], 1)
-	}
-	budget := o.Memory / int64(o.Workers)
-	if t.whole {
-		budget = min(budget, wholeBytes) // keeps all workers busy
-	}
-	if p.bytes *= 2; p.bytes > o.Memory { // elements and their encoded form
-		p.bytes = o.Memory
-	}
-	for p.bytes <= budget/2 {
-		axis := -1
-		for k := range p.step {
-			if room := p.step[k] < t.grid.Counts()[k]; room && (t.whole || from[k] > p.step[k]*to[k]) && (axis < 0 || from[k]*p.step[axis]*to[axis] > from[axis]*p.step[k]*to[k]) {
-				axis = k
-			}
-		}
-		if axis < 0 {
-			return p, nil
-		}
-		p.step[axis] *= 2
-		p.bytes *= 2
-	}
-	return p, nil
-}
-
-// largest returns the longest edge of an axis.
-func largest(d grid.Dimension) (n int64) {
-	for e := range d.Unique() {
-		n = max(n, e.Codec)
-	}
-	return n
-}
-
-// boxes yields the chunks of a grid as boxes of chunk coordinates.
-func (p boxing) boxes(g *grid.Grid) iter.Seq[grid.Region] {
-	return func(yield func(grid.Region) bool) {
-		counts := g.Counts()
-		if g.Chunks() == 0 {
-			return
-		}
-		for at := grid.MakeRegion(g.Rank()); ; {
-			for k := range counts {
-				at.Shape[k] = min(p.step[k], counts[k]-at.Origin[k])
-			}
-			if !yield(at.Clone()) {
-				return
-			}
-			k := g.Rank() - 1
-			for ; k >= 0; k-- {
-				if at.Origin[k] += p.step[k]; at.Origin[k] < counts[k] {
-					break
-				}
-				at.Origin[k] = 0
-			}
-			if k < 0 {
-				return
-			}
-		}
-	}
-}
-
-// work is a box of chunks of one array.
-type work struct {
+// box is a box of chunks of one array. The workers that copy its chunks share its elements.
+type box struct {
 	*copier
-	target  *target
-	box     grid.Region
-	read    bool // whether elems has the elements of the box
+	target *target
+	passes *passes
+	at     []int64 // its coordinates among the boxes
+
+	once    sync.Once // reads the elements
+	failure error
 	region  grid.Region
 	elems   codec.Elems
-	records []record
-	shard   shard  // the source shard that was opened last
-	file    opened // the source file that was opened last
 }
 
-// do copies the chunks of the box that are wanted and not yet copied.
-func (w *work) do(ctx context.Context) error {
-	chunks, err := w.target.grid.WalkChunks(w.box)
+// spread is the first of two passes: it reads a box of stored chunks and writes its temporary blocks.
+func (b *box) spread(ctx context.Context) error {
+	if err := b.writeBlocks(ctx, b.at); err != nil {
+		return err
+	}
+	n, err := b.passes.from.chunks(b.at).Elements()
+	b.seen.Add(n)
+	return err
+}
+
+// copy copies the chunks of the box that are wanted and not yet copied.
+func (b *box) copy(ctx context.Context) error {
+	chunks := b.passes.to.chunks(b.at)
+	n, err := chunks.Elements()
+	if err != nil {
+		return err
+	}
+	defer b.free()
+	const shares = 4 // of each worker, because chunks take different times
+	each := n
+	if b.passes.workers > 1 {
+		each = n/int64(shares*b.passes.workers) + 1
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(b.passes.workers)
+	for part := range split(chunks, each) {
+		g.Go(func() error {
+			w := &work{box: b}
+			return errors.Join(w.do(ctx, part), w.closeFile())
+		})
+	}
+	return g.Wait()
+}
+
+// load reads the elements of the box on the first call.
+func (b *box) load(ctx context.Context) error {
+	b.once.Do(func() {
+		if b.region, b.failure = b.target.grid.RegionOf(b.passes.to.chunks(b.at)); b.failure != nil {
+			return
+		}
+		if b.passes.from == nil {
+			b.failure = b.readSource(ctx)
+			return
+		}
+		b.elems = b.room(b.target.schema.Form(b.region.Shape))
+		b.failure = b.readBlocks(ctx)
+	})
+	return b.failure
+}
+
+// readSource reads the elements of the box's region.
+func (b *box) readSource(ctx context.Context) error {
+	b.elems = b.room(b.target.schema.Form(b.region.Shape))
+	return b.target.source.ReadRegion(ctx, b.region, b.elems)
+}
+
+// room returns memory for the elements of a box. The last large box leaves its memory for the next one: with new memory, both
+// would exist until the next garbage collection.
+func (c *copier) room(form codec.Form) codec.Elems {
+	n := form.Bytes()
+	if form.Type.Varies() || n < spareBytes {
+		return codec.NewElems(form)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.spare
+	if c.spare = nil; cap(e) < n {
+		e = make([]byte, n)
+	}
+	return codec.Elems{Fixed: e[:n]}
+}
+
+// spareBytes is the size from which the memory of boxes is used again.
+const spareBytes = 8 << 20
+
+// free leaves the memory of the box to the next one.
+func (b *box) free() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if cap(b.elems.Fixed) >= spareBytes && cap(b.elems.Fixed) > cap(b.spare) {
+		b.spare = b.elems.Fixed
+	}
+	b.elems = codec.Elems{}
+}
+
+// work copies some chunks of a box.
+type work struct {
+	*box
+	records []record
+	shard   shard       // the source shard that was opened last
+	file    opened      // the source file that was opened last
+	chunked codec.Elems // memory for a chunk
+	encoded []byte      // memory for its encoded form
+}
+
+// do copies those of some chunks that are wanted and not yet copied.
+func (w *work) do(ctx context.Context, part grid.Region) error {
+	chunks, err := w.target.grid.WalkChunks(part)
 	if err != nil {
 		return err
 	}
@@ -330,7 +368,7 @@ func (w *work) chunk(ctx context.Context, at *grid.Walker) ([]byte, error) {
 		}
 	} else if c, ok, err := w.stored(ctx, at.Region, at.Codec); err != nil || ok && (c.bytes != nil || !w.target.fill) {
 		if n := int64(min(len(c.bytes), 1)); c.isReencoded {
-			w.encoded.Add(n)
+			w.counts.encoded.Add(n)
 		} else {
 			w.verbatim.Add(n)
 		}
@@ -347,16 +385,20 @@ func (w *work) chunk(ctx context.Context, at *grid.Walker) ([]byte, error) {
 	if !w.target.fill && p.Form().IsFill(elems) {
 		return nil, nil
 	}
-	w.encoded.Add(1)
-	return p.Encode(nil, elems)
+	w.counts.encoded.Add(1)
+	w.encoded, err = p.Encode(w.encoded[:0], elems)
+	return w.encoded, err
 }
 
-// elements returns the elements of a chunk, padded with the fill value beyond the array.
+// elements returns the elements of a chunk, padded with the fill value beyond the array. They are valid until the next call.
 func (w *work) elements(ctx context.Context, p *codec.Pipeline, region grid.Region) (codec.Elems, error) {
 	if err := w.load(ctx); err != nil {
 		return codec.Elems{}, err
 	}
-	elems := codec.NewElems(p.Form())
+	if form := p.Form(); form.Type.Varies() || form.Bytes() != len(w.chunked.Fixed) {
+		w.chunked = codec.NewElems(form)
+	}
+	elems := w.chunked
 	if !sameShape(region.Shape, p.Form().Shape) {
 		elems.SetFill(p.Form())
 	}
@@ -370,19 +412,6 @@ func sameShape(a, b []int64) bool {
 		}
 	}
 	return true
-}
-
-// load reads the elements of the box on the first call.
-func (w *work) load(ctx context.Context) (err error) {
-	if w.read {
-		return nil
-	}
-	if w.region, err = w.target.grid.RegionOf(w.box); err != nil {
-		return err
-	}
-	w.elems = codec.NewElems(w.target.schema.Form(w.region.Shape))
-	w.read = true
-	return w.target.source.ReadRegion(ctx, w.region, w.elems)
 }
 
 // copyElements copies the elements of a chunk from the box.

@@ -18,7 +18,7 @@ func ExampleWrite() {
 		fmt.Println(err)
 	}
 	// Output:
-	// 4 arrays, 2 chunks as they were
+	// 4 arrays, 3 chunks as they were
 }
 
 func copyMonths(ctx context.Context) error {

@@ -26,17 +26,26 @@ func (c *copier) prepare(ctx context.Context) error {
 	case !done && begun == nil && !c.opts.Slice.IsWhole():
 		return nil // another slice is about to begin
 	case !done && begun == nil:
-		return c.home.clear(ctx) // the rest of an interrupted removal
+		return c.clear(ctx) // the rest of an interrupted removal
 	case !done && bytes.Equal(begun, c.journalHead()):
 		return nil // continue this copy
 	case c.opts.Force:
-		return c.home.clear(ctx)
+		return c.clear(ctx)
 	case c.opts.Append:
 		return c.extend(ctx, begun)
 	case begun != nil:
 		return nil // the journal's check returns the error
 	}
 	return &manifest.ExistsError{Name: c.home.Name(""), CanAppend: true}
+}
+
+// clear removes everything, also temporary blocks elsewhere.
+func (c *copier) clear(ctx context.Context) error {
+	b, err := c.findBlocks(ctx)
+	if err == nil {
+		err = c.removeBlocks(ctx, b)
+	}
+	return errors.Join(err, c.home.clear(ctx))
 }
 
 // existing reports whether a complete copy exists, and returns the beginning of the journal of a running copy

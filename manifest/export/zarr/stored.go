@@ -157,7 +157,7 @@ func (w *work) assemble(ctx context.Context, at *grid.Walker) (b []byte, ok bool
 	switch {
 	case b == nil || err != nil:
 	case hasNew:
-		w.encoded.Add(1)
+		w.counts.encoded.Add(1)
 	default:
 		w.verbatim.Add(1)
 	}

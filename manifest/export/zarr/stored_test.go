@@ -92,7 +92,7 @@ func TestDirect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &work{copier: &copier{from: s.store}}
+	w := &work{box: &box{copier: &copier{from: s.store}}}
 	if err := w.open(context.Background(), loc.Source); err != nil || !isDirect(&loc) {
 		t.Fatalf("chunks of %d bytes are not copied from file to file: %v", loc.Size, err)
 	}

@@ -22,6 +22,7 @@ type target struct {
 	source   *store.Array
 	number   int   // index among the arrays
 	from, to int64 // the chunks to copy, by number: those of the slice
+	passes   *passes
 
 	schema *zarrjson.Array // in format 3
 	grid   *grid.Grid
@@ -31,6 +32,7 @@ type target struct {
 	whole        bool          // chunks and codecs are the source's
 	reencodesAll bool          // all chunks are encoded, because the source's codecs do not preserve all elements
 	apart        bool          // chunks within the source's shards are copied
+	within       *grid.Grid    // the chunks within the source's shards; nil if it has none
 	fill         bool          // chunks of fill values are written too
 	old          *target       // the array as it was copied before; nil if it is new
 	fresh        change.Change // changes since the copy
@@ -52,18 +54,25 @@ func targets(s *store.Store, o *Options) ([]*target, error) {
 		out = append(out, t)
 	}
 	for _, e := range slices.Concat(o.Chunks, o.Shards) {
-		if !used[e.Array+":"+e.Dim] {
-			return nil, &EdgesError{e}
+		if isUsed, isCoordinate := used[e.Array+":"+e.Dim]; !isUsed {
+			return nil, &EdgesError{e, isCoordinate}
 		}
 	}
 	return out, nil
 }
 
 // EdgesError reports edges for a dimension that no array has.
-type EdgesError struct{ Edges Edges }
+type EdgesError struct {
+	Edges Edges
+	// IsCoordinate is true if only the coordinate of this name has the dimension.
+	IsCoordinate bool
+}
 
 // Error names the dimension.
 func (e *EdgesError) Error() string {
+	if e.IsCoordinate {
+		return fmt.Sprintf("only the coordinate %[1]s has the dimension %[1]s; re-chunk it by %[1]s:%[1]s=LENGTH", e.Edges.Dim)
+	}
 	if e.Edges.Array == "" {
 		return "no array has the dimension " + e.Edges.Dim
 	}
@@ -128,6 +137,8 @@ func (t *target) cut(o *Options, used map[string]bool) error {
 	}
 	if within == nil {
 		within = declared
+	} else if t.within, err = grid.FromSizes(t.grid.Shape(), within...); err != nil {
+		return err
 	}
 	if err := t.recode(within); err != nil {
 		return err
@@ -267,6 +278,10 @@ func (t *target) pick(edges []Edges, used map[string]bool) (out [][]int64) {
 			if t.dim(axis) != e.Dim {
 				continue
 			}
+			if e.Array == "" && t.isCoordinateOf(e.Dim) {
+				used[e.Array+":"+e.Dim] = used[e.Array+":"+e.Dim] // present, so that the error can mention it
+				continue
+			}
 			if out == nil {
 				out = make([][]int64, t.grid.Rank())
 			}
@@ -275,6 +290,12 @@ func (t *target) pick(edges []Edges, used map[string]bool) (out [][]int64) {
 		}
 	}
 	return out
+}
+
+// isCoordinateOf reports whether the array has the coordinates of a dimension. Clients read all of them at once, so the lengths that
+// suit data do not suit them.
+func (t *target) isCoordinateOf(dim string) bool {
+	return t.grid.Rank() == 1 && path.Base(t.spec.Path) == dim
 }
 
 // dim returns the name of a dimension.

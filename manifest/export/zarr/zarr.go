@@ -10,7 +10,8 @@
 //
 // A chunk with the same elements and codecs in the source is copied unchanged, also into and out of shards.
 // All others are decoded and encoded. Chunks are read in boxes as large as memory allows, so that source
-// chunks are not decoded again for neighbours.
+// chunks are not decoded again for neighbours. If boxes are too small for that, the copy has two passes, with
+// temporary blocks between them: see Plan.
 //
 // A stopped copy continues where it was: see journal. At the end every file is read again and compared with
 // its checksum; only then are the documents written that make the copy visible. Object stores compare
@@ -23,6 +24,10 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
 
 	"varve/codec"
 	"varve/manifest"
@@ -48,6 +53,10 @@ type Options struct {
 	Conventions conventions.Set
 	// Memory bounds the memory for chunks in bytes, in addition to the store's cache; 0 means 256 MiB.
 	Memory int64
+	// Temporary is the folder or the prefix of an object store for temporary blocks: see Plan. Empty means the system's folder.
+	Temporary string
+	// Planned, if set, is called before anything is read. It does not return before the copy may begin.
+	Planned func(*Plan)
 	// Workers is the number of boxes copied concurrently; 0 means GOMAXPROCS, and at least 16 for object
 	// stores.
 	Workers int
@@ -68,7 +77,7 @@ type Options struct {
 
 // Edges are the lengths of chunks along a dimension: one that repeats, or all of them.
 type Edges struct {
-	Array string // a path.Match pattern for the path without its first slash; empty means all arrays
+	Array string // a path.Match pattern for the path without its first slash; empty means all arrays but the dimension's coordinate
 	Dim   string
 	Sizes []int64
 }
@@ -193,8 +202,13 @@ type copier struct {
 	arrays    []*target
 	documents []document
 	journal   *journal
+	blocks    *blockFolder // nil if no array needs two passes
 	seen      *progress.Counter
+	memory    *semaphore.Weighted
 	counts
+
+	mu    sync.Mutex
+	spare []byte // memory for a box
 }
 
 // state is the content of copy.json.
@@ -208,8 +222,11 @@ type state struct {
 
 	Compressor  codec.Compressor `json:"compressor,omitempty"`
 	Conventions conventions.Set  `json:"conventions,omitempty"`
+	// Coordinates is true if Chunks or Shards of all arrays do not apply to coordinates. Older copies applied them.
+	Coordinates bool `json:"coordinates,omitempty"`
 }
 
 func (c *copier) state() state {
-	return state{manifest.Version, c.snapshot.ID, c.opts.Format, c.opts.Chunks, c.opts.Shards, c.snapshot.HasPadding(), c.opts.Compressor, c.opts.Conventions}
+	return state{manifest.Version, c.snapshot.ID, c.opts.Format, c.opts.Chunks, c.opts.Shards, c.snapshot.HasPadding(), c.opts.Compressor, c.opts.Conventions,
+		slices.ContainsFunc(slices.Concat(c.opts.Chunks, c.opts.Shards), func(e Edges) bool { return e.Array == "" })}
 }
