@@ -455,8 +455,11 @@ func TestOtherPlan(t *testing.T) {
 func TestDamagedBlock(t *testing.T) {
 	s, o := newMaps(t)
 	o.Temporary, o.Workers = t.TempDir(), 1
+	var mu sync.Mutex
 	isDamaged := false
 	s.trace(t, func(int64) {
+		mu.Lock()
+		defer mu.Unlock()
 		files, err := filepath.Glob(filepath.Join(o.Temporary, "*", "0-0"))
 		if err != nil || len(files) != 1 || isDamaged {
 			return
