@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"varve/codec"
+	"varve/manifest/export/zarr"
 	"varve/manifest/plan"
 	"varve/readers"
 	"varve/readers/formats"
@@ -21,6 +22,7 @@ var (
 	codecs   = map[string]codec.Compressor{
 		"": "", "keep": "", "zstd": codec.ZstdCompressor, "gzip": codec.GzipCompressor, "blosc": codec.BloscCompressor, "none": codec.NoCompressor,
 	}
+	layouts    = map[string]zarr.Layout{"timeseries": zarr.SeriesLayout, "map": zarr.MapLayout, "cube": zarr.CubeLayout}
 	overlaps   = map[string]plan.Overlap{"": plan.OverlapRefuse, "first": plan.OverlapFirst, "last": plan.OverlapLast}
 	longitudes = map[string]plan.Longitudes{"": plan.AnyLongitudes, "0..360": plan.From0To360, "-180..180": plan.Around0}
 )

@@ -29,6 +29,7 @@ type exportZarrOptions struct {
 	codec, memory  string
 	conventions    []string
 	padded, dryRun bool
+	layout         zarr.Layout
 	slice          sliceFlag
 }
 
@@ -43,6 +44,9 @@ are read and encoded, within the memory of --memory. Where that would decode sto
 twice, the copy has two passes: the first decodes each stored chunk once and writes temporary blocks,
 the second reads them. The plan is printed first; --dry-run prints it and stops. See
 docs/how-to/rechunk.md.
+
+--chunks auto:timeseries, auto:map or auto:cube choose lengths for chunks of up to 4 MiB: all times of
+a small area, whole areas, or between both. The plan prints them.
 
 --chunks DIM=N leaves the coordinate DIM itself as it is; name it to re-chunk it: --chunks DIM:DIM=N.
 
@@ -62,6 +66,7 @@ gets the chunks that are new in OUT.`,
 		Example: `  varve export zarr sst.varve sst.zarr
   varve export zarr sst.varve sst.zarr --chunks time=1,lat=90,lon=90 --shards time=30,lat=360,lon=720
   varve export zarr sst.varve sst.zarr --codec blosc --chunks time=31
+  varve export zarr sst.varve sst.zarr --chunks auto:timeseries
   varve export zarr sst.varve sst.zarr --chunks lat=25,lon=25,time=3650 --dry-run
   varve export zarr sst.varve sst.zarr --conventions spatial,proj
   varve export zarr sst.varve sst.zarr --append
@@ -100,7 +105,13 @@ const memoryShare = 2
 
 func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, out, messages io.Writer) error {
 	memory, err := parseSize("--memory", opts.memory)
-	if err == nil {
+	layout, isLayout := "", false
+	if len(opts.chunks) == 1 {
+		layout, isLayout = strings.CutPrefix(opts.chunks[0], "auto:")
+	}
+	if err == nil && isLayout {
+		err = choose(&opts.layout, "chunks", layout, layouts)
+	} else if err == nil {
 		opts.Chunks, err = parseEdges("--chunks", opts.chunks)
 	}
 	if err == nil {
@@ -129,6 +140,11 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 		return err
 	}
 	defer s.Close()
+	if isLayout {
+		if opts.Chunks, err = opts.layout.Edges(s); err != nil {
+			return usageError{fmt.Errorf("--chunks auto:%s: %w; give lengths: --chunks DIM=N", layout, err)}
+		}
+	}
 	if opts.dryRun {
 		plan, err := zarr.PlanCopy(ctx, s, args[1], &opts.Options)
 		if err != nil {
