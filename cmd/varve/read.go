@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -28,16 +29,17 @@ type readOptions struct {
 func newReadCommand() *cobra.Command {
 	var opts readOptions
 	cmd := &cobra.Command{
-		Use:   "read OUT ARRAY",
+		Use:   "read OUT ARRAY...",
 		Short: "Read a region of an array, or its statistics",
 		Long: `Read a region of an array and print it as CSV or as statistics, or write it to a file. The suffix
-of the file selects the format:
+of the file selects the format. .nc, .csv and .json can have several arrays; ARRAY may be a glob.
 
   .npy   NumPy; with --decode floats, and datetime64[ns] for times in a standard calendar
   .csv   one row for each element, with its coordinates
   .json  as xarray's Dataset.from_dict reads it, with coordinates and attributes
   .png   a plot of one or two dimensions, decoded
-  .nc    netCDF classic, with coordinates, bounds and attributes; numbers stay packed
+  .nc    netCDF classic (CDF-2, or CDF-5 if needed), with coordinates, bounds and attributes; numbers
+         stay packed
 
 --isel selects by index, as in Python: lat=3, lat=-1 (the last), time=0:10, time=::2, lat=::-1
 (from the last to the first), 'time=[1,5,30]'. --sel selects by coordinate, as in xarray:
@@ -55,8 +57,9 @@ A dimension with one selected index is dropped from the result.`,
   varve read sst.varve sst --sel time=2010-01:2010-02,lat=-5:5 --decode -o tropics.csv
   varve read sst.varve sst --isel time=-1 -o latest.png
   varve read sst.varve sst --isel 'time=[1,5,30],lat=::-1' -o some.npy
-  varve read sst.varve sst --sel time=2010 -o 2010.nc`,
-		Args: cobra.ExactArgs(2),
+  varve read sst.varve sst --sel time=2010 -o 2010.nc
+  varve read sst.varve sst ice --sel lat=60:90 -o arctic.nc`,
+		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runRead(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -92,14 +95,11 @@ func runRead(ctx context.Context, opts *readOptions, args []string, out, message
 			return err
 		}
 	}
-	a, err := st.Array(args[1])
+	arrays, err := arraysNamed(st, args[1:])
 	if err != nil {
-		if errors.Is(err, store.ErrNoArray) {
-			_, err = findArray(st.Snapshot(), args[1]) // its error lists the arrays
-		}
 		return err
 	}
-	s, err := present.Select(ctx, st, a, opts.isel, opts.sel)
+	selections, err := present.SelectAll(ctx, st, arrays, opts.isel, opts.sel)
 	var wrong *present.SelectionError
 	if errors.As(err, &wrong) {
 		return usageError{err}
@@ -108,9 +108,12 @@ func runRead(ctx context.Context, opts *readOptions, args []string, out, message
 		return err
 	}
 	if opts.stat {
-		return printStatistics(ctx, out, s, opts.decode)
+		if len(selections) > 1 {
+			return usageError{fmt.Errorf("--stat is of one array; read %s and %s separately", arrays[0].Path(), arrays[1].Path())}
+		}
+		return printStatistics(ctx, out, selections[0], opts.decode)
 	}
-	o, err := format.Output(ctx, st, opts.decode, s)
+	o, err := format.Output(ctx, st, opts.decode, selections...)
 	if err != nil {
 		return err
 	}
@@ -119,8 +122,34 @@ func runRead(ctx context.Context, opts *readOptions, args []string, out, message
 	}
 	shown := newProgressOf(messages, opts.quiet, "reading", "elements")
 	defer shown.finish()
-	s.Progress = shown.update
+	for _, s := range selections {
+		s.Progress = shown.update
+	}
 	return writeWhole(opts.output, func(w io.Writer) error { return o.Write(ctx, w) })
+}
+
+// arraysNamed returns the arrays with these names, which may be globs.
+func arraysNamed(st *store.Store, names []string) (arrays []*store.Array, err error) {
+	for _, name := range names {
+		a, err := st.Array(name)
+		if err == nil {
+			arrays = append(arrays, a)
+			continue
+		}
+		n := len(arrays)
+		for _, a := range st.Arrays() {
+			if ok, _ := path.Match(strings.Trim(name, "/"), strings.TrimPrefix(a.Path(), "/")); ok {
+				arrays = append(arrays, a)
+			}
+		}
+		if n == len(arrays) {
+			if errors.Is(err, store.ErrNoArray) {
+				_, err = findArray(st.Snapshot(), name) // its error lists the arrays
+			}
+			return nil, err
+		}
+	}
+	return arrays, nil
 }
 
 // indexTerms is the value of --isel: terms that are separated by commas, except in brackets and in quotes. Quotes

@@ -86,6 +86,7 @@ func TestUsageErrors(t *testing.T) {
 		{"check FILE --toleranse 1", "Did you mean --tolerance?"},
 		{"export kerchnk", `Did you mean "kerchunk"?`},
 		{"check FILE --tolerance abc", "--tolerance abc: want a number"},
+		{"read OUT sst time --stat", "--stat is of one array"},
 		{"read OUT sss", `Did you mean "/sst"?`},
 		{"check FILE --tolerance -1", "--tolerance -1"},
 		{"check FILE --tolerance nan", "--tolerance NaN"},

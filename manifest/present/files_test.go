@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,9 +16,12 @@ import (
 
 	"varve/codec"
 	"varve/fixtures/classic"
+	"varve/manifest/ingest"
 	"varve/manifest/internal/cf"
+	"varve/manifest/zarrstore"
 	"varve/readers/netcdf3"
 	"varve/readers/source"
+	"varve/zarrjson"
 )
 
 // TestNPYHeader: headers have a multiple of 64 bytes and the correct length, in format 1 and format 2.
@@ -213,6 +217,25 @@ func TestPlotLabels(t *testing.T) {
 	}
 }
 
+// TestSelectAll: a term narrows the arrays with its dimension. One that none has is an error.
+func TestSelectAll(t *testing.T) {
+	st := built(t, threeMonths(t, "noleap"))
+	arrays := severalOf(t, st, "sst", "area", "time")
+	selections, err := SelectAll(t.Context(), st, arrays, []string{"time=4"}, []string{"lat=0:11"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int64{2 * 4, 2 * 4, 1} {
+		if n := selections[i].Count(); n != want {
+			t.Errorf("%s: %d elements, want %d", arrays[i].Path(), n, want)
+		}
+	}
+	var e *DimensionError
+	if _, err := SelectAll(t.Context(), st, arrays, []string{"depth=4"}, nil); !errors.As(err, &e) || e.Array != "/sst" {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestNetCDF: a written file has the region, its coordinates and their bounds. varve's own reader reads it.
 func TestNetCDF(t *testing.T) {
 	st := built(t, threeMonths(t, "noleap"))
@@ -285,4 +308,33 @@ func writtenNetCDF(t *testing.T, s *Selection, write func(string, *Selection) er
 		t.Fatal(err)
 	}
 	return f
+}
+
+// TestNetCDFGroups: arrays of different groups with equal names are refused by their paths, because the classic model has no groups.
+func TestNetCDFGroups(t *testing.T) {
+	dir := t.TempDir()
+	typ, err := zarrjson.DataTypeOf(codec.Type{Kind: codec.Int, Size: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := &zarrjson.Array{Shape: []int64{3}, DataType: typ, ChunkGrid: zarrjson.RegularGrid(3), DimensionNames: zarrjson.Names("n"), Codecs: codec.IndexCodecs()[:1]}
+	for _, group := range []string{"", "a", "b"} {
+		folder := filepath.Join(dir, "in.zarr", group)
+		err := errors.Join(os.MkdirAll(folder, 0o755), os.WriteFile(filepath.Join(folder, "zarr.json"), []byte(`{"attributes":{},"zarr_format":3,"node_type":"group"}`), 0o644))
+		if err == nil && group != "" {
+			_, err = zarrstore.Create(t.Context(), filepath.Join(folder, "v"), schema, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	st := opened(t, filepath.Join(dir, "out"), &ingest.Options{Sources: ingest.Sources{Names: []string{filepath.Join(dir, "in.zarr")}}})
+	selections, err := SelectAll(t.Context(), st, severalOf(t, st, "a/v", "b/v"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = WriteNetCDF(t.Context(), io.Discard, st, selections...)
+	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "/a/v") || !strings.Contains(err.Error(), "/b/v") {
+		t.Errorf("got %v", err)
+	}
 }

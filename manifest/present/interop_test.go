@@ -57,6 +57,39 @@ func TestInteropXarray(t *testing.T) {
 	}
 }
 
+// TestInteropSeveral: xarray reads the same values from a file with several variables, which have some of the selected dimensions.
+func TestInteropSeveral(t *testing.T) {
+	python := venv.Python(t, "xarray and netCDF4")
+	dir := t.TempDir()
+	runPython(t, python, "make", dir)
+	opts := &ingest.Options{}
+	for month := range 3 {
+		opts.Sources.Names = append(opts.Sources.Names, filepath.Join(dir, fmt.Sprintf("standard_%d.nc", month)))
+	}
+	st := opened(t, filepath.Join(dir, "standard.varve"), opts)
+	all := severalOf(t, st, "packed", "floats", "large", "at")
+	selections, err := SelectAll(t.Context(), st, all, nil, []string{"lat=-20:40", "time=2010-02"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "several.nc"), func(f *os.File) error { return WriteNetCDF(t.Context(), f, st, selections...) })
+	if out := runPython(t, python, "several", dir); !strings.HasPrefix(out, "4 variables") {
+		t.Error(out)
+	}
+}
+
+func severalOf(t *testing.T, st *store.Store, names ...string) (all []*store.Array) {
+	t.Helper()
+	for _, name := range names {
+		a, err := st.Array(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
 func runPython(t *testing.T, python string, args ...string) string {
 	t.Helper()
 	var failure strings.Builder

@@ -113,28 +113,31 @@ func (n *netcdfFile) take(a *store.Array) bool {
 func (n *netcdfFile) narrow(s *Selection) bool {
 	s.BlockBytes = n.mains[0].BlockBytes
 	for i := range s.Axes {
-		x, length, ok := n.axis(s.Axes[i].Dim)
-		switch {
-		case !ok:
-		case length != s.Axes[i].To:
+		x, has, isSame := n.axis(s.Axes[i].Dim, s.Axes[i].To)
+		if has && !isSame {
 			return false
-		default:
+		}
+		if isSame {
 			s.Axes[i] = x
 		}
 	}
 	return true
 }
 
-// axis returns the selection along a dimension of the arrays that were asked for, and the length of the dimension.
-func (n *netcdfFile) axis(dim string) (x Axis, length int64, ok bool) {
+// axis returns the selection along a dimension of the arrays that were asked for, if one of them has the dimension with this
+// length. has is true if one has it with any length.
+func (n *netcdfFile) axis(dim string, length int64) (x Axis, has, isSame bool) {
 	for _, s := range n.mains {
 		for k, x := range s.Axes {
-			if x.Dim == dim {
-				return x, s.Array.Grid().Shape()[k], true
+			if x.Dim != dim {
+				continue
+			}
+			if has = true; s.Array.Grid().Shape()[k] == length {
+				return x, true, true
 			}
 		}
 	}
-	return Axis{}, 0, false
+	return Axis{}, has, false
 }
 
 // isMain reports whether an array was asked for.

@@ -181,42 +181,6 @@ func outputNetCDF(ctx context.Context, o *Output) error {
 	return nil
 }
 
-// Select returns the selection of an array by terms of ByIndex and of ByCoordinate.
-func Select(ctx context.Context, st *store.Store, a *store.Array, index, labels []string) (*Selection, error) {
-	s := Whole(a)
-	if err := s.ByIndex(index); err != nil {
-		return nil, err
-	}
-	return s, s.ByCoordinate(ctx, st, labels)
-}
-
-// SelectAll returns the selections of several arrays by the same terms. A term has to be of a dimension of one array at least,
-// and does not concern arrays without this dimension.
-func SelectAll(ctx context.Context, st *store.Store, arrays []*store.Array, index, labels []string) ([]*Selection, error) {
-	has := func(a *store.Array, term string) bool {
-		dim, _, _ := strings.Cut(term, "=")
-		return slices.Contains(a.Schema().Dims(), dim)
-	}
-	for _, term := range slices.Concat(index, labels) {
-		if !slices.ContainsFunc(arrays, func(a *store.Array) bool { return has(a, term) }) {
-			dim, _, _ := strings.Cut(term, "=")
-			return nil, &SelectionError{term, Whole(arrays[0]).noDimension(dim)}
-		}
-	}
-	var out []*Selection
-	for _, a := range arrays {
-		of := func(terms []string) []string {
-			return slices.DeleteFunc(slices.Clone(terms), func(term string) bool { return !has(a, term) })
-		}
-		s, err := Select(ctx, st, a, of(index), of(labels))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s)
-	}
-	return out, nil
-}
-
 // columnName returns the name of a selection among others: that of its array, or its path if another one has the name, too.
 func columnName(selections []*Selection, s *Selection) string {
 	name := path.Base(s.Array.Path())

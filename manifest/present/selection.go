@@ -3,8 +3,10 @@
 package present
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -107,6 +109,33 @@ func Whole(a *store.Array) *Selection {
 		s.Axes[i] = Axis{Dim: a.Schema().Dim(i), To: n, Step: 1}
 	}
 	return s
+}
+
+// SelectAll selects the same part of several arrays, by the terms of ByIndex and ByCoordinate. A term narrows the arrays that have
+// its dimension. If none has it, the error is that of the first array.
+func SelectAll(ctx context.Context, st *store.Store, arrays []*store.Array, index, label []string) ([]*Selection, error) {
+	isUsed := func(term string) bool {
+		return slices.ContainsFunc(arrays, func(a *store.Array) bool { return hasDim(a, term) })
+	}
+	selections := make([]*Selection, len(arrays))
+	for i, a := range arrays {
+		others := func(term string) bool { return !hasDim(a, term) && isUsed(term) }
+		selections[i] = Whole(a)
+		err := selections[i].ByIndex(slices.DeleteFunc(slices.Clone(index), others))
+		if err == nil {
+			err = selections[i].ByCoordinate(ctx, st, slices.DeleteFunc(slices.Clone(label), others))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return selections, nil
+}
+
+// hasDim reports whether an array has the dimension of a term.
+func hasDim(a *store.Array, term string) bool {
+	dim, _, _ := strings.Cut(term, "=")
+	return slices.Contains(a.Schema().Dims(), dim)
 }
 
 // ByIndex narrows a selection by terms such as "time=0:10", "lat=3", "lat=::-1", "time=[1,5,30]", with

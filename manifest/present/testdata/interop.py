@@ -140,4 +140,18 @@ def indexes(folder, dim, case):
     return numbers.sel({dim: slice(*what) if isinstance(what, list) else what})["number"].values
 
 
-{"make": make, "check": check}[sys.argv[1]](sys.argv[2])
+def several(folder):
+    """Holds several.nc, which has several variables, against xarray."""
+    want = whole(folder, "standard", True).sel(lat=slice(40, -20), time="2010-02")
+    got = xr.open_dataset(f"{folder}/several.nc")
+    names = ["packed", "floats", "large", "at"]
+    for name in names + ["time", "lat", "lon", "station", "cell", "time_bnds"]:
+        exactly(got[name].values, want[name].values, name)
+    for name in names:
+        assert got[name].dims == want[name].dims and got[name].attrs == want[name].attrs, name
+    assert set(got.coords) == set(want.coords), set(got.coords)
+    assert got.attrs["title"] == "interop"
+    print(len(names), "variables")
+
+
+{"make": make, "check": check, "several": several}[sys.argv[1]](sys.argv[2])
