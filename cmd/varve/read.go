@@ -45,7 +45,9 @@ of the file selects the format. .nc, .csv and .json can have several arrays; ARR
 (from the last to the first), 'time=[1,5,30]'. --sel selects by coordinate, as in xarray:
 
   lat=45.5               this value, which must exist
+  lat=~50.3              the nearest number or time
   lat=-5:5               a range, both ends included, in either order
+  lon=-10:10             if the longitudes are 0 to 360: 350 to 10, across the seam, in this order
   time=2010-02           all of February, in the calendar of the coordinate
   time=2010-01:2010-03   January to March
   station=Bergen:Oslo    a range of texts in alphabetical order; both must exist

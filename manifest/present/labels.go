@@ -17,6 +17,9 @@ import (
 // "time=2010-01:2010-03", "station=Oslo". As in xarray's sel, a single value must exist, a range includes both
 // ends, and a shortened date selects its whole year, month, day or hour. The ends of a range may be in either
 // order. The ends of a range of texts must be labels; a range of numbers or times may select none.
+//
+// "lat=~50.3" selects the nearest number or time. Longitudes are cyclic: "lon=-10:10" on a coordinate from 0 to 360 selects 350 to
+// 10 across the seam, both parts in this order, because -10 is outside the coordinate.
 func (s *Selection) ByCoordinate(ctx context.Context, st *store.Store, terms []string) error {
 	for _, term := range terms {
 		axis, text, err := s.find(term)
@@ -77,6 +80,12 @@ type labels interface {
 	nearest(text string) (labels []string, areNear bool)
 }
 
+// distant labels have a distance from a number or a time, so that one of them is the closest.
+type distant interface {
+	// closest returns the label at the least distance, and of two the larger; -1 if there are no labels.
+	closest(text string) (int64, error)
+}
+
 // query is a label or a range of labels.
 type query struct {
 	from, to string
@@ -117,7 +126,9 @@ func labelsOf(ctx context.Context, coordinate *store.Array) (*labelSet, error) {
 	case kind == codec.String || kind == codec.FixedBytes || kind == codec.FixedUTF32:
 		l.labels = newTextLabels(d, elems, coordinate.Grid().Shape()[0])
 	case cf.IsNumber(d.typ):
-		l.labels = newNumberLabels(d, elems.Fixed)
+		numbers := newNumberLabels(d, elems.Fixed)
+		numbers.isCyclic = cf.RoleOf(coordinate.Path(), coordinate.Schema()) == cf.LongitudeRole && strings.HasPrefix(cf.TextIn(coordinate.Attributes(), cf.UnitsName), "degree")
+		l.labels = numbers
 	default:
 		err = manifest.WithRemedy(fmt.Errorf("%s has the data type %s: selecting by value: %w", coordinate.Path(), coordinate.Schema().DataType.Name(), errors.ErrUnsupported), "isel", "DIM=INDEX")
 	}
@@ -127,7 +138,25 @@ func labelsOf(ctx context.Context, coordinate *store.Array) (*labelSet, error) {
 // narrow narrows an axis to one label, or to a range of labels. It returns an error if the labels that match
 // are not contiguous, because the result must be a slice.
 func (l *labelSet) narrow(x *Axis, text string) error {
+	if d, ok := l.labels.(distant); ok && strings.HasPrefix(text, "~") {
+		i, err := d.closest(text[1:])
+		if err == nil && i < 0 {
+			err = &LabelError{Coordinate: l.name, Label: text}
+		}
+		x.From, x.To, x.Single = i, i+1, true
+		return err
+	}
 	q := l.query(text)
+	if n, ok := l.labels.(*numberLabels); ok && n.isCyclic {
+		if list, err := n.across(q); err != nil || list != nil {
+			x.List = list
+			x.Single = !q.isRange && len(list) == 1
+			if x.Single {
+				x.From, x.To, x.List = list[0], list[0]+1, nil
+			}
+			return err
+		}
+	}
 	matches, err := l.matcher(q)
 	var unknown *LabelError
 	if errors.As(err, &unknown) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"varve/codec"
@@ -18,6 +19,8 @@ type numberLabels struct {
 	// words holds 64-bit integers, which float64 would round. Unsigned integers are mapped to signed ones with
 	// the same order. It is nil for other types.
 	words []int64
+	// isCyclic is true for longitudes in degrees: labels that differ by a multiple of 360 are the same place.
+	isCyclic bool
 }
 
 // bound is a number in a query.
@@ -133,6 +136,70 @@ func (l *numberLabels) nearest(text string) (near []string, areNear bool) {
 		}
 	}
 	return near, true
+}
+
+// circle is the degrees of a circle.
+const circle = 360
+
+// closest implements distant. Distances of longitudes are those on a circle.
+func (l *numberLabels) closest(text string) (int64, error) {
+	want, err := l.parse(text)
+	if err != nil {
+		return 0, err
+	}
+	best, least := int64(-1), math.Inf(1)
+	for i, n := range l.numbers {
+		d := math.Abs(n - want.number)
+		if l.isCyclic {
+			d = math.Mod(d, circle)
+			d = min(d, circle-d)
+		}
+		if l.compare(int64(i), want) == 0 {
+			d = -1 // the number itself, which a float64 may not tell from others
+		}
+		if d < least || d == least && best >= 0 && n > l.numbers[best] {
+			best, least = int64(i), d
+		}
+	}
+	return best, nil
+}
+
+// across returns the labels of a longitude, or of a range, that is partly outside the labels: they are on the other side of the
+// seam. They are in the order of the range, or of the labels if these fall. It returns nil if all labels are inside.
+func (l *numberLabels) across(q query) ([]int64, error) {
+	low, high, err := l.bounds(q)
+	if err != nil || math.IsInf(low.number, 0) || math.IsInf(high.number, 0) {
+		return nil, err
+	}
+	// The sum of a label and a multiple of 360 may differ from the bound by the rounding of the labels' type.
+	tolerance := circle * math.Pow(2, -50)
+	if l.typ.Size == 4 {
+		tolerance = circle * math.Pow(2, -22)
+	}
+	var list []int64
+	at := map[int64]float64{} // the positions of labels in the range
+	isAcross := false
+	for i, n := range l.numbers {
+		turns := 0.0
+		if n < low.number || n > high.number {
+			turns = math.Ceil((low.number - tolerance - n) / circle)
+		}
+		if n += turns * circle; n >= low.number-tolerance && n <= high.number+tolerance {
+			list = append(list, int64(i))
+			at[int64(i)] = n
+			isAcross = isAcross || turns != 0
+		}
+	}
+	if !isAcross {
+		return nil, nil
+	}
+	slices.SortStableFunc(list, func(a, b int64) int {
+		if l.falls() {
+			a, b = b, a
+		}
+		return cmp.Compare(at[a], at[b])
+	})
+	return list, nil
 }
 
 // bound returns a label in the form of a number in a query, to compare other labels with it.

@@ -2,6 +2,7 @@ package present
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -110,6 +111,26 @@ func (l *timeLabels) matcher(q query) (func(i int64) bool, error) {
 		t, ok := l.at(i)
 		return ok && (q.from == "" || t.Compare(first) >= 0) && (q.to == "" || t.Compare(last) < 0)
 	}, nil
+}
+
+// closest implements distant. The distance is from the begin of a shortened date.
+func (l *timeLabels) closest(text string) (int64, error) {
+	want, _, err := span(text, l.calendar)
+	if err != nil {
+		return 0, err
+	}
+	best, least := int64(-1), math.Inf(1)
+	for i := range int64(l.times.Len()) {
+		t, ok := l.at(i)
+		if !ok {
+			continue
+		}
+		d := math.Abs(float64(t.Seconds-want.Seconds) + float64(t.Nanoseconds-want.Nanoseconds)*1e-9)
+		if b, _ := l.at(max(best, 0)); d < least || d == least && t.Compare(b) > 0 {
+			best, least = i, d
+		}
+	}
+	return best, nil
 }
 
 func (l *timeLabels) nearest(text string) (near []string, areNear bool) {
