@@ -16,6 +16,7 @@ import (
 // exportGDALVRTOptions are the flags of the export gdal-vrt command.
 type exportGDALVRTOptions struct {
 	allowOptions
+	partOptions
 	resultOptions
 	force, relative bool
 }
@@ -44,6 +45,7 @@ says why. DEST is a local file. With --relative, the VRT and the files can be mo
 	addSnapshot(f, &opts.snapshot)
 	f.BoolVar(&opts.force, "force", false, "replace DEST")
 	f.BoolVar(&opts.relative, "relative", false, "name local files relative to the folder of DEST")
+	opts.partOptions.addFlags(cmd)
 	return cmd
 }
 
@@ -56,6 +58,9 @@ func runExportGDALVRT(ctx context.Context, opts *exportGDALVRTOptions, args []st
 		return err
 	}
 	defer s.Close()
+	if s, err = opts.cut(ctx, s); err != nil {
+		return err
+	}
 	if err := s.CheckReplaced(ctx, args[1]); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 // exportIcechunkOptions are the flags of the export icechunk command.
 type exportIcechunkOptions struct {
 	allowOptions
+	partOptions
 	resultOptions
 	icechunk.Options
 	padded     bool
@@ -67,6 +68,7 @@ other people's commits stay. An array that someone else changed is not written.`
 	flags.BoolVar(&opts.S3.Anonymous, "s3-anonymous", false, "tell readers that the buckets need no credentials")
 	flags.BoolVar(&opts.S3.AllowHTTP, "s3-http", false, "tell readers that the server has no TLS")
 	flags.BoolVar(&opts.S3.PathStyle, "s3-path-style", false, "tell readers that bucket names are in the path, not in the host name")
+	opts.partOptions.addFlags(cmd)
 	return cmd
 }
 
@@ -89,6 +91,9 @@ func runExportIcechunk(ctx context.Context, opts *exportIcechunkOptions, args []
 		return err
 	}
 	defer s.Close()
+	if s, err = opts.cut(ctx, s); err != nil {
+		return err
+	}
 	if opts.Manifest, err = repo.Open(ctx, args[0]); err != nil {
 		return err
 	}

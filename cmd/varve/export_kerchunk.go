@@ -20,6 +20,7 @@ import (
 // exportKerchunkOptions are the flags of the export kerchunk command.
 type exportKerchunkOptions struct {
 	allowOptions
+	partOptions
 	resultOptions
 	kerchunk.Options
 	append, padded bool
@@ -69,6 +70,7 @@ Otherwise they are Zarr 3, unless --regular re-encodes arrays to a regular grid:
 	flags.StringVar(&opts.PatchURL, "patch-url", "", "refer to the .patches file by this `URL`, if readers find it elsewhere")
 	flags.StringVar(&opts.Relative, "relative", "", "name sources relative to this `folder` or prefix, which readers then choose")
 	addWorkers(flags, &opts.Workers, "re-encode this `number` of chunks at once")
+	opts.partOptions.addFlags(cmd, "append")
 	return cmd
 }
 
@@ -83,6 +85,9 @@ func runExportKerchunk(ctx context.Context, opts *exportKerchunkOptions, args []
 		return err
 	}
 	defer s.Close()
+	if s, err = opts.cut(ctx, s); err != nil {
+		return err
+	}
 	if opts.append {
 		repository, err := repo.Open(ctx, args[0])
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 // exportTableOptions are the flags of the export table command.
 type exportTableOptions struct {
 	allowOptions
+	partOptions
 	resultOptions
 	table.Options
 }
@@ -39,6 +40,7 @@ s3://bucket/chunks.parquet.`,
 	opts.resultOptions.addFlags(cmd.Flags())
 	addSnapshot(cmd.Flags(), &opts.snapshot)
 	cmd.Flags().BoolVar(&opts.Force, "force", false, "replace DEST")
+	opts.partOptions.addFlags(cmd)
 	return cmd
 }
 
@@ -51,6 +53,9 @@ func runExportTable(ctx context.Context, opts *exportTableOptions, args []string
 		return err
 	}
 	defer s.Close()
+	if s, err = opts.cut(ctx, s); err != nil {
+		return err
+	}
 	shown := newProgressOf(messages, opts.quiet, "exporting", "chunks")
 	opts.Progress = shown.update
 	result, err := table.Write(ctx, s, args[1], &opts.Options)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -69,5 +70,36 @@ func TestVRTNamesFlipped(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(mustRun(t, "export", "gdal-vrt", out, filepath.Join(dir, "o.vrt"), "--force", "--json")), &doc); err != nil || len(doc.Omitted) != 1 || doc.Omitted[0].Path != "/v" {
 		t.Errorf("%v: %+v", err, doc)
+	}
+}
+
+// TestExportPart exports a part of an archive to each format that varve reads again, and compares the values with a selection.
+func TestExportPart(t *testing.T) {
+	t.Chdir(t.TempDir())
+	mustRun(t, "demo", "demo")
+	const out = "all.varve"
+	mustRun(t, "build", out, "demo/files", "--quiet")
+	for i, isel := range []string{"lat=[4,0,1],lon=2:7", "lat=0:4,lon=:"} { // the second leaves chunks whose end is beyond the part
+		terms := []string{"--sel", "time=2021-01-20:2021-03-03", "--isel", isel}
+		for _, c := range []struct{ format, dest string }{{"zarr", "a.zarr"}, {"kerchunk", "a.json"}, {"kerchunk", "a.parquet"}, {"icechunk", "a.icechunk"}} {
+			t.Run(fmt.Sprint(c.dest, i), func(t *testing.T) {
+				mustRun(t, append([]string{"export", c.format, out, c.dest, "--force", "--vars", "t2*"}, terms...)...)
+				mustRun(t, "build", c.dest+".varve", c.dest, "--quiet", "--force", "--allow", "demo/files")
+				for array, of := range map[string][]string{"t2m": terms, "time": terms[:2], "lat": {"--isel", isel[:strings.LastIndex(isel, ",")]}} {
+					want := mustRun(t, append([]string{"read", out, array}, of...)...)
+					if got := mustRun(t, "read", c.dest+".varve", array); got != want || strings.Count(got, "\n") < 3 {
+						t.Errorf("%s: got %d bytes\n%.300s\nwant %d bytes\n%.300s", array, len(got), got, len(want), want)
+					}
+				}
+			})
+		}
+	}
+	for _, line := range []string{
+		"export zarr all.varve b.zarr --vars nothing", "export kerchunk all.varve b.json --sel depth=3",
+		"export icechunk all.varve a.icechunk --vars t2m", "export table all.varve b.parquet --sel lat=1000",
+	} {
+		if _, code, err := run(t, strings.Fields(line)...); code != exitUsage {
+			t.Errorf("%s: exit code %d (%v)", line, code, err)
+		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 // exportZarrOptions are the flags of the export zarr command.
 type exportZarrOptions struct {
 	allowOptions
+	partOptions
 	zarr.Options
 	resultOptions
 	chunks, shards []string
@@ -97,6 +98,7 @@ gets the chunks that are new in OUT.`,
 	cmd.MarkFlagsMutuallyExclusive("slice", "append")
 	cmd.MarkFlagsMutuallyExclusive("slice", "force")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "append")
+	opts.partOptions.addFlags(cmd, "append")
 	return cmd
 }
 
@@ -140,6 +142,9 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 		return err
 	}
 	defer s.Close()
+	if s, err = opts.cut(ctx, s); err != nil {
+		return err
+	}
 	if isLayout {
 		if opts.Chunks, err = opts.layout.Edges(s); err != nil {
 			return usageError{fmt.Errorf("--chunks auto:%s: %w; give lengths: --chunks DIM=N", layout, err)}

@@ -74,23 +74,32 @@ func (n *netcdfFile) collect(a *store.Array) {
 	}
 }
 
-// addRelated adds the coordinates of an array, the variables that it names, and the variable whose bounds it is.
+// addRelated adds the arrays without which an array is not complete.
 func (n *netcdfFile) addRelated(a *store.Array) {
-	if b := boundedBy(a); b != nil {
+	for _, b := range related(n.store, a) {
 		n.collect(b)
 	}
+}
+
+// related returns the arrays without which an array is not complete: the variable whose bounds it is, its coordinates, and the
+// variables that its attributes name.
+func related(st *store.Store, a *store.Array) (list []*store.Array) {
+	if b := boundedBy(a); b != nil {
+		list = append(list, b)
+	}
 	for i := range a.Grid().Rank() {
-		if c, ok := arraysOf(n.store).Coordinate(a, a.Schema().Dim(i)); ok {
-			n.collect(c)
+		if c, ok := arraysOf(st).Coordinate(a, a.Schema().Dim(i)); ok {
+			list = append(list, c)
 		}
 	}
 	for _, name := range cf.ReferenceAttributes {
 		for _, word := range strings.Fields(cf.TextIn(a.Schema().Attributes, name)) {
-			if c, ok := arraysOf(n.store).Nearest(a, strings.TrimSuffix(word, ":")); ok && !strings.Contains(word, "/") {
-				n.collect(c)
+			if c, ok := arraysOf(st).Nearest(a, strings.TrimSuffix(word, ":")); ok && !strings.Contains(word, "/") {
+				list = append(list, c)
 			}
 		}
 	}
+	return list
 }
 
 // take adds an array with the same selection, unless it is already there or has other axes.

@@ -302,6 +302,9 @@ func (c *commit) encodeRepo() ([]byte, error) {
 
 // appendTo commits to an existing repository.
 func (e *export) appendTo(ctx context.Context, h home.Home) (result *Result, err error) {
+	if e.in.isPart {
+		return nil, &manifest.ExistsError{Name: h.Name(""), Why: "exists, and a part of a dataset cannot update it"}
+	}
 	c := e.commit(h)
 	var was fetched
 	was.data, was.version, err = h.ReadVersion(ctx, repoKey, file.MaxSize)

@@ -21,6 +21,7 @@ type input struct {
 	groups   []manifest.GroupSchema
 	arrays   []inputArray
 	source   func(ctx context.Context, row int64) (manifest.Source, error)
+	isPart   bool // a part of a dataset, which cannot update a repository
 }
 
 type inputArray struct {
@@ -36,7 +37,7 @@ type chunkSource interface {
 }
 
 func storeInput(s *store.Store, arrays []*store.Array) *input {
-	in := &input{snapshot: s.Snapshot(), groups: s.Groups(), source: s.Source}
+	in := &input{snapshot: s.Snapshot(), groups: s.Groups(), source: s.Source, isPart: s.IsPart()}
 	for _, a := range arrays {
 		in.arrays = append(in.arrays, inputArray{a.Spec(), a.Grid(), a})
 	}

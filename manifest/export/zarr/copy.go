@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -274,16 +275,20 @@ func (b *box) readSource(ctx context.Context) error {
 
 // room returns memory for the elements of a box. The last large box leaves its memory for the next one: with new memory, both
 // would exist until the next garbage collection.
-func (c *copier) room(form codec.Form) codec.Elems {
+func (b *box) room(form codec.Form) codec.Elems {
 	n := form.Bytes()
 	if form.Type.Varies() || n < spareBytes {
 		return codec.NewElems(form)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.spare
-	if c.spare = nil; cap(e) < n {
-		e = make([]byte, n)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.spare
+	if b.spare = nil; cap(e) < n {
+		if e != nil {
+			e = nil
+			runtime.GC()
+		}
+		e = make([]byte, max(int64(n), b.passes.box)) // enough for the boxes of both passes
 	}
 	return codec.Elems{Fixed: e[:n]}
 }

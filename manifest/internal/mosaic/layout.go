@@ -126,6 +126,9 @@ func corruptf(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", codec.ErrCorrupt, fmt.Errorf(format, args...))
 }
 
+// Dims returns the paths of the dimensions along which tiles are placed. They must not be changed.
+func (l *Layout) Dims() []string { return l.dims }
+
 func (l *Layout) file(t int32) int64 { return l.files.At(int(t)) }
 
 // along returns the position of a tile along one axis.
