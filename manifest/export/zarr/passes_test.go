@@ -610,3 +610,26 @@ func TestCoordinatesStay(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyCoordinate: lengths for a dimension that only its coordinate has are an error, which says how to re-chunk the coordinate.
+func TestOnlyCoordinate(t *testing.T) {
+	s := newSample(t, january)
+	part, err := s.store.Cut(t.Context(), []store.Part{{Array: s.array(t, "time"), Ranges: make([][]store.Range, 1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e *EdgesError
+	_, err = Write(t.Context(), part, filepath.Join(t.TempDir(), "copy"), &Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{3}}}})
+	if !errors.As(err, &e) || !e.IsCoordinate || !strings.Contains(err.Error(), "time:time=") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func (s *sample) array(t testing.TB, name string) *store.Array {
+	t.Helper()
+	a, err := s.store.Array(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}

@@ -279,7 +279,9 @@ func (t *target) pick(edges []Edges, used map[string]bool) (out [][]int64) {
 				continue
 			}
 			if e.Array == "" && t.isCoordinateOf(e.Dim) {
-				used[e.Array+":"+e.Dim] = used[e.Array+":"+e.Dim] // present, so that the error can mention it
+				if key := e.Array + ":" + e.Dim; !used[key] {
+					used[key] = false // so that the error can mention the coordinate
+				}
 				continue
 			}
 			if out == nil {
