@@ -68,7 +68,7 @@ other people's commits stay. An array that someone else changed is not written.`
 	flags.BoolVar(&opts.S3.Anonymous, "s3-anonymous", false, "tell readers that the buckets need no credentials")
 	flags.BoolVar(&opts.S3.AllowHTTP, "s3-http", false, "tell readers that the server has no TLS")
 	flags.BoolVar(&opts.S3.PathStyle, "s3-path-style", false, "tell readers that bucket names are in the path, not in the host name")
-	opts.partOptions.addFlags(cmd)
+	opts.partOptions.addFlags(cmd, "padded")
 	return cmd
 }
 

@@ -70,7 +70,7 @@ Otherwise they are Zarr 3, unless --regular re-encodes arrays to a regular grid:
 	flags.StringVar(&opts.PatchURL, "patch-url", "", "refer to the .patches file by this `URL`, if readers find it elsewhere")
 	flags.StringVar(&opts.Relative, "relative", "", "name sources relative to this `folder` or prefix, which readers then choose")
 	addWorkers(flags, &opts.Workers, "re-encode this `number` of chunks at once")
-	opts.partOptions.addFlags(cmd, "append")
+	opts.partOptions.addFlags(cmd, "append", "padded")
 	return cmd
 }
 

@@ -98,7 +98,7 @@ gets the chunks that are new in OUT.`,
 	cmd.MarkFlagsMutuallyExclusive("slice", "append")
 	cmd.MarkFlagsMutuallyExclusive("slice", "force")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "append")
-	opts.partOptions.addFlags(cmd, "append")
+	opts.partOptions.addFlags(cmd, "append", "padded")
 	return cmd
 }
 

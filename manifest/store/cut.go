@@ -106,6 +106,9 @@ func (p *Part) spec() (*manifest.Array, error) {
 	if isWhole {
 		return &spec, nil
 	}
+	if schema.ChunkGrid.Encoded != nil {
+		return nil, fmt.Errorf("a part of an array with padded chunks: %w; open the store without padding", errors.ErrUnsupported)
+	}
 	g, err := grid.FromSizes(shape, sizes...)
 	if err != nil {
 		return nil, err
