@@ -111,10 +111,6 @@ func (c *copier) copyAll(ctx context.Context) (err error) {
 		if t.passes == nil || t.passes.from == nil {
 			continue
 		}
-		if c.isDone(t) {
-			t.passes.from = nil // its chunks are only counted
-			continue
-		}
 		n, err := t.passes.from.area.Elements()
 		if err != nil {
 			return err
@@ -143,7 +139,11 @@ func (c *copier) copyAll(ctx context.Context) (err error) {
 			return cmp.Or(g.Wait(), err) // a worker that failed cancelled ctx, so its error is the cause of the others
 		}
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	c.seen.Finish()
+	return nil
 }
 
 // isDone reports whether an earlier, stopped copy has all chunks of an array.

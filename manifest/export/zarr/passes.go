@@ -232,11 +232,16 @@ func (c *copier) plan(ctx context.Context) (plan *Plan, total int64, err error) 
 		}
 		isEmpty, err := t.isEmpty(ctx)
 		if err == nil && !isEmpty {
-			if t.passes, err = t.plan(c.opts); err == nil {
-				var a ArrayPlan
-				a, err = t.report(t.passes)
-				plan.Arrays = append(plan.Arrays, a)
-			}
+			t.passes, err = t.plan(c.opts)
+		}
+		var a ArrayPlan
+		switch {
+		case err != nil || isEmpty:
+		case t.passes.from != nil && c.journal != nil && c.isDone(t):
+			t.passes.from = nil // its chunks are only counted
+		default:
+			a, err = t.report(t.passes)
+			plan.Arrays = append(plan.Arrays, a)
 		}
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", t.spec.Path, err)

@@ -386,7 +386,7 @@ func TestResume(t *testing.T) {
 
 // TestProgress checks that the last report counts all chunks, also if a copy was continued.
 func TestProgress(t *testing.T) {
-	s := newSample(t, january, february, march)
+	s := newSample(t, january, february)
 	var mu sync.Mutex
 	var most, total int64
 	o := Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{7}}}, Progress: func(done, of int64) {
@@ -403,6 +403,12 @@ func TestProgress(t *testing.T) {
 	s.copy(t, begun, o)
 	if most != total {
 		t.Errorf("going on: %d of %d chunks are done", most, total)
+	}
+	s.append(t, march)
+	most, o.Append = 0, true
+	s.copy(t, begun, o)
+	if most != total || total == 0 {
+		t.Errorf("appended: %d of %d chunks are done", most, total)
 	}
 }
 

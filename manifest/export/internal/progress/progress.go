@@ -43,6 +43,13 @@ func (c *Counter) Add(n int64) {
 	}
 }
 
+// Finish counts the chunks that are left, such as those that an append does not look at.
+func (c *Counter) Finish() {
+	if c != nil {
+		c.Add(c.total - c.done.Load())
+	}
+}
+
 // show reports done chunks, unless a larger number was reported meanwhile.
 func (c *Counter) show(done int64) {
 	c.telling.Lock()
