@@ -139,6 +139,7 @@ bench: build
 	@python=$$($(SETUP) "$(VENV)") && if [ -n "$$python" ]; then VARVE_BINARY="$(CURDIR)/varve" "$$python" fixtures/python/grib_indexes.py; fi
 	@python=$$($(SETUP) "$(VENV)") && if [ -n "$$python" ]; then VARVE_BINARY="$(CURDIR)/varve" "$$python" fixtures/python/grib_bars.py; fi
 	@python=$$($(SETUP) "$(VENV)") && if [ -n "$$python" ]; then VARVE_BINARY="$(CURDIR)/varve" "$$python" fixtures/python/points_bars.py; fi
+	@python=$$($(SETUP) "$(VENV)") && if [ -n "$$python" ]; then VARVE_BINARY="$(CURDIR)/varve" "$$python" fixtures/python/rechunk_bars.py; fi
 	@if pkg-config --exists libdeflate 2>/dev/null; then \
 		python=$$($(SETUP) "$(VENV)") && VARVE_PYTHON=$$python CGO_ENABLED=1 $(GO) run -tags libdeflate ./cmd/bars; \
 	else echo "skipped: the row with libdeflate, because libdeflate-dev is not installed" >&2; fi

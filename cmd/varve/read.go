@@ -60,7 +60,7 @@ A dimension with one selected index is dropped from the result.`,
   varve read sst.varve sst --isel time=-1 -o latest.png
   varve read sst.varve sst --isel 'time=[1,5,30],lat=::-1' -o some.npy
   varve read sst.varve sst --sel time=2010 -o 2010.nc
-  varve read sst.varve sst ice --sel lat=60:90 -o arctic.nc`,
+  varve read sst.varve '*' --sel lat=-5:5 -o tropics.nc`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runRead(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
