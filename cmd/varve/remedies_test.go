@@ -344,6 +344,10 @@ func adviceCases() []adviceCase {
 			mustRun(t, "build", out(dir), dayFile(t, filepath.Join(dir, "1.nc"), span(1, 4)), dayFile(t, filepath.Join(dir, "2.nc"), span(5, 7)), dayFile(t, filepath.Join(dir, "3.nc"), span(8, 11)), "--quiet")
 			return []string{"export", "zarr", out(dir), filepath.Join(dir, "export"), "--shards", "v:time=12", "--quiet"}, nil
 		}, words: map[string]string{"LENGTH": "4"}, show: exported(""), want: valuesOf(span(1, 11)...)},
+		{name: "chunks that are larger than the memory", prepare: func(t *testing.T, dir string) (args, build []string) {
+			mustRun(t, "build", out(dir), dayFile(t, filepath.Join(dir, "1.nc"), span(1, 31)), "--quiet")
+			return []string{"export", "zarr", out(dir), filepath.Join(dir, "export"), "--chunks", "v:time=31", "--memory", "256", "--quiet"}, nil
+		}, instead: "--memory", show: exported(""), want: valuesOf(span(1, 31)...)},
 		{name: "format 2 of months", prepare: func(t *testing.T, dir string) (args, build []string) {
 			mustRun(t, "build", out(dir), dayFile(t, filepath.Join(dir, "1.nc"), span(1, 4)), dayFile(t, filepath.Join(dir, "2.nc"), span(5, 7)), dayFile(t, filepath.Join(dir, "3.nc"), span(8, 11)), "--quiet")
 			return []string{"export", "zarr", out(dir), filepath.Join(dir, "export"), "--format", "2", "--quiet"}, nil

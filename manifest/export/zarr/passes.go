@@ -111,7 +111,7 @@ func (t *target) plan(o *Options) (*passes, error) {
 	}
 	chunk := p.to.bytes(unit, o.Memory)
 	if chunk > o.Memory {
-		return nil, &MemoryError{Limit: o.Memory, Need: p.to.bytes(unit, maxNeed)}
+		return nil, &MemoryError{Limit: o.Memory, Need: p.to.bytes(unit, anySize)}
 	}
 	if t.whole {
 		p.to.grow(unit, max(min(o.Memory/int64(o.Workers), wholeBytes)/2, chunk), p.to.least)
@@ -155,7 +155,8 @@ func (t *target) plan(o *Options) (*passes, error) {
 	return p, nil
 }
 
-const maxNeed = 1 << 60
+// anySize is larger than any chunk.
+const anySize = 1 << 60
 
 // atoms returns the grid of what is decoded as a whole: stored chunks, chunks in shards, or parts of uncompressed chunks that fit
 // into limit bytes.
@@ -167,7 +168,7 @@ func (t *target) atoms(unit, limit int64) (*grid.Grid, error) {
 	if t.within != nil {
 		g = t.within
 	}
-	size := newBoxing(g, grid.Whole(g.Counts())).bytes(unit, maxNeed)
+	size := newBoxing(g, grid.Whole(g.Counts())).bytes(unit, anySize)
 	if size <= limit || g.Chunks() == 0 {
 		return g, nil
 	}
