@@ -142,12 +142,14 @@ func (c *copier) openBlocks(ctx context.Context) (*blockFolder, error) {
 	}
 	// The name is noted before the folder exists, so that no stopped copy leaves a folder that nobody knows.
 	b = &blockFolder{note: blocksNote{Folder: name, Plan: plan}}
-	note, err := json.Marshal(b.note)
-	if err == nil {
-		err = c.home.Put(ctx, c.blocksKey(), note, home.Durable)
-	}
-	if err != nil {
-		return nil, err
+	if !c.isShared() {
+		note, err := json.Marshal(b.note)
+		if err == nil {
+			err = c.home.Put(ctx, c.blocksKey(), note, home.Durable)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	if !isObject {
 		if err := os.Mkdir(name, 0o700); err != nil {
@@ -160,6 +162,10 @@ func (c *copier) openBlocks(ctx context.Context) (*blockFolder, error) {
 
 func (c *copier) blocksKey() string { return path.Dir(c.home.journal) + blocksName }
 
+// isShared reports whether another process may write the same slice at the same time, because an object store has no locks. Then each
+// has blocks of its own, and a stopped slice leaves its blocks.
+func (c *copier) isShared() bool { return c.home.prefix != nil && !c.opts.Slice.IsWhole() }
+
 // temporaryError adds to an error of a temporary file how to choose another place.
 func (c *copier) temporaryError(err error) error {
 	if c.opts.Temporary == "" {
@@ -170,6 +176,9 @@ func (c *copier) temporaryError(err error) error {
 
 // findBlocks returns the blocks of a stopped copy, or nil.
 func (c *copier) findBlocks(ctx context.Context) (*blockFolder, error) {
+	if c.isShared() {
+		return nil, nil
+	}
 	data, err := c.home.Read(ctx, c.blocksKey(), 1<<16)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -201,7 +210,7 @@ func (c *copier) removeBlocks(ctx context.Context, b *blockFolder) error {
 	if !source.IsObject(b.note.Folder) {
 		err = errors.Join(err, os.Remove(b.note.Folder))
 	}
-	if err == nil {
+	if err == nil && !c.isShared() {
 		_, err = c.home.Remove(ctx, c.blocksKey())
 	}
 	return b.home.Close(err)

@@ -590,6 +590,21 @@ func TestPassesOfSlices(t *testing.T) {
 	}
 }
 
+// TestPassesOfSlicesInStore is TestPassesOfSlices in an object store.
+func TestPassesOfSlicesInStore(t *testing.T) {
+	m := storetest.NewMemory(t)
+	s, o := newMaps(t)
+	o.Temporary, o.Memory = t.TempDir(), 20000
+	if n := s.sliced(t, away, o, 3, 0, 1); n == 0 {
+		t.Error("the slices have no chunks")
+	}
+	s.copy(t, away, o)
+	s.same(t, m, o)
+	if left, err := os.ReadDir(o.Temporary); err != nil || len(left) > 0 {
+		t.Errorf("%v remain in the temporary folder: %v", left, err)
+	}
+}
+
 // TestCoordinatesStay checks that chunk lengths of all arrays do not apply to coordinates, unless these are named.
 func TestCoordinatesStay(t *testing.T) {
 	s := newSample(t, january, february)
