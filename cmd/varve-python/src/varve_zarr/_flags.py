@@ -282,6 +282,9 @@ class ExportIcechunkFlags(SourceFlags, total=False):
     inline: int | str | None
     """Store re-encoded chunks of up to this many bytes in manifests (default 512)."""
 
+    isel: Texts | None
+    """Export only these indices: DIM=3, DIM=0:10 or DIM=[1,5,30]; separate several by commas."""
+
     manifest_chunks: Texts | None
     """Begin another Icechunk manifest after this number of chunks along a dimension: DIM=N."""
 
@@ -312,8 +315,14 @@ class ExportIcechunkFlags(SourceFlags, total=False):
     s3_region: Texts | None
     """Tell readers this region of the buckets with the sources."""
 
+    sel: Texts | None
+    """Export only these coordinates: DIM=VALUE, DIM=~NEAREST or DIM=FROM:TO, both included."""
+
     snapshot: Texts | None
     """Read this snapshot: a tag, an id of varve history, or its first digits; default: current."""
+
+    vars: Texts | None
+    """Export only these arrays, which may be globs, and their coordinates."""
 
     workers: int | None
     """Write this number of manifests at once (default: number of cores)."""
@@ -337,6 +346,9 @@ class ExportKerchunkFlags(SourceFlags, total=False):
     inline: int | str | None
     """Store re-encoded chunks of up to this many bytes in the references (default 4096)."""
 
+    isel: Texts | None
+    """Export only these indices: DIM=3, DIM=0:10 or DIM=[1,5,30]; separate several by commas."""
+
     no_patch: bool | None
     """Fail if chunks would be re-encoded, and name the arrays."""
 
@@ -355,8 +367,14 @@ class ExportKerchunkFlags(SourceFlags, total=False):
     relative: Texts | None
     """Name sources relative to this folder or prefix, which readers then choose."""
 
+    sel: Texts | None
+    """Export only these coordinates: DIM=VALUE, DIM=~NEAREST or DIM=FROM:TO, both included."""
+
     snapshot: Texts | None
     """Read this snapshot: a tag, an id of varve history, or its first digits; default: current."""
+
+    vars: Texts | None
+    """Export only these arrays, which may be globs, and their coordinates."""
 
     workers: int | None
     """Re-encode this number of chunks at once (default: number of cores)."""
@@ -371,8 +389,17 @@ class ExportTableFlags(SourceFlags, total=False):
     force: bool | None
     """Replace DEST."""
 
+    isel: Texts | None
+    """Export only these indices: DIM=3, DIM=0:10 or DIM=[1,5,30]; separate several by commas."""
+
+    sel: Texts | None
+    """Export only these coordinates: DIM=VALUE, DIM=~NEAREST or DIM=FROM:TO, both included."""
+
     snapshot: Texts | None
     """Read this snapshot: a tag, an id of varve history, or its first digits; default: current."""
+
+    vars: Texts | None
+    """Export only these arrays, which may be globs, and their coordinates."""
 
 
 class ExportZarrFlags(SourceFlags, total=False):
@@ -393,11 +420,17 @@ class ExportZarrFlags(SourceFlags, total=False):
     conventions: Texts | None
     """Describe grids by these conventions: spatial, proj, multiscales, or all of these; gdal."""
 
+    dry_run: bool | None
+    """Print the plan and write nothing."""
+
     force: bool | None
     """Replace the copy DEST."""
 
     format: Texts | None
     """Write this Zarr format: 3 or 2 (default 3)."""
+
+    isel: Texts | None
+    """Export only these indices: DIM=3, DIM=0:10 or DIM=[1,5,30]; separate several by commas."""
 
     memory: Texts | None
     """Use about this size of memory: bytes, or with KiB, MiB, GiB (default "512MiB")."""
@@ -408,6 +441,9 @@ class ExportZarrFlags(SourceFlags, total=False):
     rectilinear: bool | None
     """Let --append change regular chunk grids to rectilinear ones."""
 
+    sel: Texts | None
+    """Export only these coordinates: DIM=VALUE, DIM=~NEAREST or DIM=FROM:TO, both included."""
+
     shards: Texts | None
     """Declare shards of these lengths: [ARRAY:]DIM=N[,DIM=N...]."""
 
@@ -416,6 +452,12 @@ class ExportZarrFlags(SourceFlags, total=False):
 
     snapshot: Texts | None
     """Read this snapshot: a tag, an id of varve history, or its first digits; default: current."""
+
+    temp: Texts | None
+    """Write temporary blocks to this folder, or to a prefix of an object store (default: TMPDIR)."""
+
+    vars: Texts | None
+    """Export only these arrays, which may be globs, and their coordinates."""
 
     workers: int | None
     """Copy this number of regions at once (default: number of cores; object stores: 16)."""
