@@ -159,6 +159,9 @@ func (d *Dataset) parse2(query string) ([]*choice, error) {
 	}
 	if projection == "" {
 		for _, v := range d.variables {
+			if v.omitted2 != "" {
+				continue
+			}
 			if err := choose2(chosen, v, nil, nil, projection); err != nil {
 				return nil, err
 			}
@@ -258,7 +261,7 @@ func (d *Dataset) choose(chosen map[*variable]*choice, clause string, add func(c
 	// A name of a variable is at most 5 times longer if it is escaped twice.
 	for at := strings.IndexByte(name, '.'); v == nil && at >= 0 && at <= 5*d.longest; {
 		if grid := d.find(name[:at]); grid != nil {
-			if axis, ok := findMember(grid, name[at+1:]); ok && grid.isGrid() {
+			if axis, ok := findMember(grid, name[at+1:]); ok {
 				v, member = grid, &axis
 			}
 		}
@@ -296,9 +299,11 @@ func shorten(s string) string {
 
 // choose2 adds a variable, or a member of a Grid, to the choices of DAP2.
 func choose2(chosen map[*variable]*choice, v *variable, member *int, slabs []slab, clause string) error {
+	if member != nil && !v.isGrid() {
+		return &ConstraintError{clause, v.path + " is no Grid in DAP2, and has no members; request it, or its coordinates, by name"}
+	}
 	c := chosen[v]
-	isNew := c == nil
-	if isNew {
+	if c == nil {
 		c = &choice{variable: v, isParts: member != nil}
 		if v.isGrid() {
 			c.maps = make([][]slab, len(v.dims))

@@ -24,7 +24,7 @@ func TestRefused(t *testing.T) {
 		"t2m[0]]":                                  "brackets",
 		"t2m[0:1:2:3][0][0]":                       "FIRST:STEP:LAST",
 		"t2m.nothing":                              "no variable",
-		"time.time":                                "no variable",
+		"time.time":                                "is no Grid",
 		"t2m.lat[2]":                               "last index is 1",
 		"time&time>3":                              "sequences",
 		"geogrid(t2m,1,2)":                         "functions",

@@ -92,6 +92,9 @@ func (d *Dataset) DAS(ctx context.Context) (string, error) {
 	}
 	out.WriteString("    }\n")
 	for _, v := range d.variables {
+		if v.omitted2 != "" {
+			continue
+		}
 		fmt.Fprintf(&out, "    %s {\n", escape2(v.name2))
 		for _, a := range v.attributes {
 			if a.Name == cf.Unsigned && v.hasOtherSign() {
@@ -117,17 +120,17 @@ func (d *Dataset) globals() (out []netcdf.Attribute) {
 			}
 		}
 	}
-	return append(out, d.omissions()...)
+	return append(out, omissions(slices.Concat(d.omitted, d.omitted2))...)
 }
 
 // omittedName is the attribute of the dataset that says what is omitted.
 const omittedName = "varve_omitted"
 
-func (d *Dataset) omissions() []netcdf.Attribute {
-	if len(d.omitted) == 0 {
+func omissions(omitted []string) []netcdf.Attribute {
+	if len(omitted) == 0 {
 		return nil
 	}
-	return []netcdf.Attribute{netcdf.Text(omittedName, strings.Join(d.omitted, "; "))}
+	return []netcdf.Attribute{netcdf.Text(omittedName, strings.Join(omitted, "; "))}
 }
 
 // attribute2 returns an attribute whose stored numbers have the type that the variable has in DAP2.

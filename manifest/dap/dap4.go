@@ -55,7 +55,7 @@ func (d *Dataset) dmr(choices []*choice, slashed bool) string {
 			x.attribute(a)
 		}
 		if g.path == "/" {
-			for _, a := range d.omissions() {
+			for _, a := range omissions(d.omitted) {
 				x.attribute(a)
 			}
 		}

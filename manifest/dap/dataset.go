@@ -23,9 +23,11 @@ type Dataset struct {
 	byName2   map[string]*variable
 	groups    []group
 	omitted   []string
-	longest   int // bytes of the longest path of a variable
+	omitted2  []string         // what only DAP2 lacks
+	onOmit    func(why string) // may be nil
+	longest   int              // bytes of the longest path of a variable
 
-	mu    sync.Mutex // guards the DAP2 types of variables
+	mu    sync.Mutex // guards the DAP2 types of variables, and omitted2
 	typed bool
 }
 
@@ -58,7 +60,8 @@ type variable struct {
 	// elements is the type of elements in DAP2, after _Unsigned was applied.
 	elements codec.Type
 	type2    type2
-	isExact  bool // all values are known to be exact in DAP2's type
+	isExact  bool   // all values are known to be exact in DAP2's type
+	omitted2 string // why DAP2 lacks the variable, or empty
 	type4    string
 }
 
@@ -75,14 +78,20 @@ func Name2(p string) string { return escape2(flat(p)) }
 // flat returns a path as a name of DAP2.
 func flat(p string) string { return strings.ReplaceAll(strings.Trim(p, "/"), "/", groupSeparator) }
 
-// isGrid reports whether the variable is a Grid in DAP2.
+// isGrid reports whether the variable is a Grid in DAP2. A Grid needs a map for each dimension, with different names.
 func (v *variable) isGrid() bool {
-	return len(v.maps) > 0 && !slices.Contains(v.maps, nil)
+	for axis, m := range v.maps {
+		if m == nil || m.omitted2 != "" || slices.Contains(v.maps[:axis], m) {
+			return false
+		}
+	}
+	return len(v.maps) > 0
 }
 
-// New describes the arrays of a store under a name.
-func New(st *store.Store, name string) *Dataset {
-	d := &Dataset{name: name, byPath: map[string]*variable{}, byName2: map[string]*variable{}}
+// New describes the arrays of a store under a name. It calls onOmit, if it is not nil, for each array that is omitted: those that
+// only DAP2 lacks are known at the first request of DAP2.
+func New(st *store.Store, name string, onOmit func(why string)) *Dataset {
+	d := &Dataset{name: name, byPath: map[string]*variable{}, byName2: map[string]*variable{}, onOmit: onOmit}
 	groups := map[string]*group{"/": {path: "/"}}
 	for _, g := range st.Groups() {
 		at := &group{path: path.Join("/", g.Path)}
@@ -94,7 +103,7 @@ func New(st *store.Store, name string) *Dataset {
 	for _, a := range st.Arrays() {
 		v, err := newVariable(a)
 		if err != nil {
-			d.omitted = append(d.omitted, err.Error())
+			d.omit(&d.omitted, err.Error())
 			continue
 		}
 		d.variables = append(d.variables, v)
@@ -123,8 +132,19 @@ func comparePaths(a, b string) int {
 // Name returns the name of the dataset.
 func (d *Dataset) Name() string { return d.name }
 
-// Omitted says which arrays have no type in DAP, and why.
-func (d *Dataset) Omitted() []string { return d.omitted }
+// Omitted says which arrays have no type in DAP, or are known to have none in DAP2, and why.
+func (d *Dataset) Omitted() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Concat(d.omitted, d.omitted2)
+}
+
+func (d *Dataset) omit(list *[]string, why string) {
+	*list = append(*list, why)
+	if d.onOmit != nil {
+		d.onOmit(why)
+	}
+}
 
 func newVariable(a *store.Array) (*variable, error) {
 	t := a.Schema().DataType.Type()

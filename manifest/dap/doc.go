@@ -20,8 +20,11 @@
 //	uint16, int32                  Int32
 //	uint32, float64                Float64
 //	float16, float32               Float32
-//	int64, uint64, times           Int32 if all values fit; else Float64, and values that a Float64 cannot hold are refused
+//	int64, uint64, times           Int32 if all values fit; else Float64
 //	texts                          String
+//
+// An array of up to a million elements with a value that a Float64 cannot hold is omitted in DAP2, and arrays along its dimension
+// are no Grids. Of a larger array, such values are refused when they are requested.
 //
 // An array of single characters, as netCDF has for texts, becomes an array of Strings without its last dimension. What has
 // no type in DAP, such as complex numbers, is omitted; attributes of the dataset say so.

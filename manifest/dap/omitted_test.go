@@ -1,11 +1,14 @@
 package dap
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"varve/manifest/export/netcdf"
 )
 
 // writeZarr writes a Zarr store with arrays of one chunk of three elements, by the names of their types, after which a name of
@@ -77,5 +80,52 @@ func TestOmitted(t *testing.T) {
 	b, err := d.DODS(t.Context(), "v_bool", noLimit)
 	if got := answerOf(t, b, err); !strings.HasSuffix(string(got), "\nData:\n\x00\x00\x00\x03\x00\x00\x00\x03\x00\x01\x01\x00") {
 		t.Errorf("bytes end with % x", got[len(got)-12:])
+	}
+}
+
+// TestOmittedInDAP2 checks that DAP2 omits an array with a value that none of its types holds, so that clients, which fetch small
+// arrays when they open a dataset, can read the rest; and that what has no map for each dimension, or one twice, is an array.
+func TestOmittedInDAP2(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.nc")
+	writeFile(t, name, 2, []variableOf{
+		{netcdf.Variable{Name: "time", Dimensions: []int{0}, Type: netcdf.Int64, Attributes: []netcdf.Attribute{netcdf.Text("units", "nanoseconds since 2000-01-01")}}, []int64{1 << 60, 1<<60 + 1}},
+		{netcdf.Variable{Name: "lat", Dimensions: []int{1}, Type: netcdf.Float}, []float32{50, 40}},
+		{netcdf.Variable{Name: "t2m", Dimensions: []int{0, 1}, Type: netcdf.Short}, []int16{1, 2, 3, 4}},
+		{netcdf.Variable{Name: "covariance", Dimensions: []int{1, 1}, Type: netcdf.Short}, []int16{5, 6, 7, 8}},
+	})
+	d := open(t, "a", name)
+	var log []string
+	d.onOmit = func(why string) { log = append(log, why) }
+	const why = "time is omitted in DAP2: /time has the value 1152921504606846977, which no type of DAP2 holds exactly; use DAP4"
+	const dds = "Dataset {\n    Int16 covariance[lat = 2][lat = 2];\n    Float32 lat[lat = 2];\n    Int16 t2m[time = 2][lat = 2];\n} a;\n"
+	if got, err := d.DDS(t.Context(), ""); err != nil || got != dds {
+		t.Errorf("%v %s", err, got)
+	}
+	if got := d.Omitted(); len(got) != 1 || got[0] != why || len(log) != 1 || log[0] != why {
+		t.Errorf("%q, and the log %q", got, log)
+	}
+	das, err := d.DAS(t.Context())
+	if err != nil || !strings.Contains(das, `String varve_omitted "`+why+`";`) || strings.Contains(das, "time {") {
+		t.Errorf("%v %s", err, das)
+	}
+	a, err := d.ASCII(t.Context(), "", noLimit)
+	_, text, _ := strings.Cut(string(answerOf(t, a, err)), "---\n")
+	if want := "covariance[2][2]\n[0], 5, 6\n[1], 7, 8\n\nlat[2]\n50, 40\n\nt2m[2][2]\n[0], 1, 2\n[1], 3, 4\n\n"; text != want {
+		t.Errorf("got %q, want %q", text, want)
+	}
+	var refused *ConstraintError
+	if _, err := d.DODS(t.Context(), "t2m.lat", noLimit); !errors.As(err, &refused) {
+		t.Errorf("a member of an array: %v", err)
+	}
+	if _, err := d.DODS(t.Context(), "time", noLimit); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("the array by name: %v", err)
+	}
+	dmr, err := d.DMR("", false)
+	if err != nil || strings.Contains(dmr, "varve_omitted") || !strings.Contains(dmr, `<Int64 name="time">`) {
+		t.Errorf("%v %s", err, dmr)
+	}
+	four, err := d.Data(t.Context(), "/time", true, noLimit)
+	if got, want := variablesOf(t, answerOf(t, four, err), 16)[0], bytesOf(t, []int64{1 << 60, 1<<60 + 1}); string(got) != string(want) {
+		t.Errorf("in DAP4: % x", got)
 	}
 }

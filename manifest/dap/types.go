@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"varve/codec"
 	"varve/manifest/export/netcdf"
@@ -82,7 +83,8 @@ const (
 	maxDecideTotal = 16 << 20
 )
 
-// decide chooses the DAP2 types of arrays of 64-bit integers. It reads the values of small arrays; of larger ones, or if a
+// decide chooses the DAP2 types of arrays of 64-bit integers. It reads the values of small arrays, and omits an array with a value
+// that no type holds: clients fetch small arrays when they open a dataset, and would open nothing. For larger arrays, or if a
 // source cannot be read, it chooses Float64.
 func (d *Dataset) decide(ctx context.Context) error {
 	d.mu.Lock()
@@ -101,24 +103,24 @@ func (d *Dataset) decide(ctx context.Context) error {
 			continue
 		}
 		left -= n
-		fits, isExact := v.storedNumbersFit(), true
+		fits := v.storedNumbersFit()
 		err := v.each(ctx, whole(v), func(e codec.Elems) error {
 			for at := 0; at < len(e.Fixed); at += 8 {
-				word := cf.Word(e.Fixed[at : at+8])
-				fits = fits && fitsInt32(v.elements, word)
-				isExact = isExact && isExactFloat(v.elements, word)
+				fits = fits && fitsInt32(v.elements, cf.Word(e.Fixed[at:at+8]))
 			}
-			return nil
+			return v.checkElements(e.Fixed)
 		})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		v.type2 = typeFloat64
-		if err == nil {
-			v.isExact = isExact
-			if fits {
-				v.type2 = typeInt32
-			}
+		var inexact *inexactError
+		if errors.As(err, &inexact) {
+			v.omitted2 = inexact.Error()
+			d.omit(&d.omitted2, strings.TrimPrefix(v.path, "/")+" is omitted in DAP2: "+v.omitted2)
+		}
+		v.type2, v.isExact = typeFloat64, err == nil
+		if err == nil && fits {
+			v.type2 = typeInt32
 		}
 	}
 	d.typed = true
@@ -158,23 +160,37 @@ func isExactFloat(t codec.Type, word uint64) bool {
 	return f < 1<<63 && int64(f) == int64(word)
 }
 
+// inexactError is returned for a value that DAP2 would change.
+type inexactError struct{ path, value string }
+
+// Error says which value it is.
+func (e *inexactError) Error() string {
+	return fmt.Sprintf("%s has the value %s, which no type of DAP2 holds exactly; use DAP4", e.path, e.value)
+}
+
+// Unwrap says that DAP2 has no type for the value.
+func (e *inexactError) Unwrap() error { return errors.ErrUnsupported }
+
 // checkExact returns an error if DAP2 would change a value of a hyperslab.
 func (v *variable) checkExact(ctx context.Context, slabs []slab) error {
 	if v.isExact {
 		return nil
 	}
-	return v.each(ctx, slabs, func(e codec.Elems) error {
-		for at := 0; at < len(e.Fixed); at += 8 {
-			if word := cf.Word(e.Fixed[at : at+8]); !isExactFloat(v.elements, word) {
-				value := string(present.AppendPlain(nil, codec.Type{Kind: v.elements.Kind, Size: 8}, e.Fixed[at:at+8]))
-				if v.elements.Kind == codec.DateTime {
-					value = fmt.Sprint(int64(word))
-				}
-				return fmt.Errorf("%s has the value %s, which no type of DAP2 holds exactly: %w; use DAP4", v.path, value, errors.ErrUnsupported)
+	return v.each(ctx, slabs, func(e codec.Elems) error { return v.checkElements(e.Fixed) })
+}
+
+// checkElements returns an error if DAP2 would change one of packed 64-bit integers.
+func (v *variable) checkElements(elems []byte) error {
+	for at := 0; at < len(elems); at += 8 {
+		if word := cf.Word(elems[at : at+8]); !isExactFloat(v.elements, word) {
+			value := string(present.AppendPlain(nil, codec.Type{Kind: v.elements.Kind, Size: 8}, elems[at:at+8]))
+			if v.elements.Kind == codec.DateTime {
+				value = fmt.Sprint(int64(word))
 			}
+			return &inexactError{v.path, value}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // appendXDR appends elements of an array in the form of XDR.

@@ -115,5 +115,5 @@ func open(t testing.TB, name string, files ...string) *Dataset {
 			t.Error(err)
 		}
 	})
-	return New(st, name)
+	return New(st, name, nil)
 }

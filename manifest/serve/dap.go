@@ -40,11 +40,7 @@ func (h *Handler) dapOf(p *mount, data dataset) func() *dap.Dataset {
 		return nil
 	}
 	return sync.OnceValue(func() *dap.Dataset {
-		d := dap.New(of.Store, p.datasetName())
-		for _, why := range d.Omitted() {
-			h.opts.Log.Info("not in OPeNDAP", "manifest", p.dir, "why", why)
-		}
-		return d
+		return dap.New(of.Store, p.datasetName(), func(why string) { h.opts.Log.Info("not in OPeNDAP", "manifest", p.dir, "why", why) })
 	})
 }
 
