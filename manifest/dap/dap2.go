@@ -80,6 +80,9 @@ func (l leaf) declare(out *strings.Builder, indent string) {
 	out.WriteString(";\n")
 }
 
+// defaultLength is the number of bytes after which netCDF-C cuts texts, unless attributes say that there are longer ones.
+const defaultLength = 64
+
 // DAS returns the attributes of all variables and, as those of NC_GLOBAL, of groups.
 func (d *Dataset) DAS(ctx context.Context) (string, error) {
 	if err := d.decide(ctx); err != nil {
@@ -101,6 +104,9 @@ func (d *Dataset) DAS(ctx context.Context) (string, error) {
 				continue
 			}
 			writeAttribute2(&out, v.attribute2(d.flatNames(v, a)))
+		}
+		if v.longest > defaultLength {
+			fmt.Fprintf(&out, "        Int32 DODS.strlen %d;\n", v.longest)
 		}
 		out.WriteString("    }\n")
 	}

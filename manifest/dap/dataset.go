@@ -62,6 +62,7 @@ type variable struct {
 	type2    type2
 	isExact  bool   // all values are known to be exact in DAP2's type
 	omitted2 string // why DAP2 lacks the variable, or empty
+	longest  int64  // bytes of the longest text, or more; 0 if not known
 	type4    string
 }
 

@@ -30,15 +30,17 @@ func writeZarr(t testing.TB, arrays map[string][]byte) (dir string) {
 		if !isNamed {
 			name = "v_" + typ
 		}
-		fill := "0"
+		fill, codec := "0", `{"name":"bytes","configuration":{"endian":"little"}}`
 		switch {
 		case strings.HasPrefix(typ, "complex"):
 			fill = "[0.0,0.0]"
 		case typ == "bool":
 			fill = "false"
+		case typ == "string":
+			fill, codec = `"`+strings.Repeat("t", 70)+`"`, `"vlen-utf8"`
 		}
 		write(name+"/zarr.json", fmt.Appendf(nil, `{"zarr_format":3,"node_type":"array","shape":[3],"data_type":%q,"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[3]}},
-			"chunk_key_encoding":{"name":"default"},"fill_value":%s,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"attributes":{"_FillValue":%s},"dimension_names":["x"]}`, typ, fill, fill))
+			"chunk_key_encoding":{"name":"default"},"fill_value":%s,"codecs":[%s],"attributes":{"_FillValue":%s},"dimension_names":["x"]}`, typ, fill, codec, fill))
 		write(name+"/c/0", data)
 	}
 	return dir

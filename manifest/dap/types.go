@@ -94,6 +94,9 @@ func (d *Dataset) decide(ctx context.Context) error {
 	}
 	left := int64(maxDecideTotal)
 	for _, v := range d.variables {
+		if v.isText {
+			left -= v.measureTexts(ctx, left)
+		}
 		if v.type2 != typeInt64 {
 			continue
 		}
@@ -125,6 +128,31 @@ func (d *Dataset) decide(ctx context.Context) error {
 	}
 	d.typed = true
 	return nil
+}
+
+// measureTexts finds the length of the longest text. It reads texts of varying length, unless the array has more than
+// maxDecideElements or most elements, and returns their number.
+func (v *variable) measureTexts(ctx context.Context, most int64) (read int64) {
+	t := v.array.Schema().DataType.Type()
+	if !t.Varies() {
+		v.longest = int64(t.Size) * max(v.chars, 1) // UTF-8 is not longer than UTF-32
+		return 0
+	}
+	n := present.Whole(v.array).Count()
+	if n > min(maxDecideElements, most) {
+		return 0
+	}
+	longest := int64(0)
+	err := v.each(ctx, whole(v), func(e codec.Elems) error {
+		for _, text := range e.Var {
+			longest = max(longest, int64(len(text)))
+		}
+		return nil
+	})
+	if err == nil {
+		v.longest = longest
+	}
+	return n
 }
 
 // storedNumbersFit reports whether the attributes that have the type of the variable fit in an Int32.

@@ -43,6 +43,12 @@ func writeFile(t testing.TB, name string, records int, vars []variableOf) {
 	for _, v := range vars {
 		f.Variables = append(f.Variables, v.Variable)
 	}
+	writeTo(t, name, f, vars)
+}
+
+// writeTo writes a file with the data of its variables.
+func writeTo(t testing.TB, name string, f netcdf.File, vars []variableOf) {
+	t.Helper()
 	out, err := os.Create(name)
 	if err != nil {
 		t.Fatal(err)
