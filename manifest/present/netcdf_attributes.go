@@ -101,9 +101,9 @@ func attributeOf(a *store.Array, name string, value []byte) (netcdf.Attribute, b
 	return NetCDFAttribute(name, value), true
 }
 
-// cast parses JSON numbers as elements of a type.
+// cast parses JSON numbers as elements of a type. For floats they may be the texts that JSON has for NaN and infinities.
 func cast(t codec.Type, value []byte) (data []byte, ok bool) {
-	numbers, ok := literals(value)
+	numbers, _, ok := literals(value)
 	if !ok || !cf.IsNumber(t) {
 		return nil, false
 	}
@@ -128,21 +128,28 @@ func cast(t codec.Type, value []byte) (data []byte, ok bool) {
 	return data, true
 }
 
-// literals returns the JSON numbers of an attribute that is one number or a list of numbers.
-func literals(value []byte) (numbers []string, ok bool) {
+// literals returns the JSON numbers of an attribute that is one number or a list of numbers, among which there may be the texts
+// "NaN", "Infinity" and "-Infinity". areTexts means that it has no others.
+func literals(value []byte) (numbers []string, areTexts, ok bool) {
+	areTexts = true
 	text := strings.TrimSpace(string(value))
 	inner, isList := strings.CutPrefix(text, "[")
 	if isList {
 		inner = strings.TrimSuffix(inner, "]")
 	}
 	for part := range strings.SplitSeq(inner, ",") {
-		part = strings.TrimSpace(part)
-		if _, err := strconv.ParseFloat(part, 64); err != nil {
-			return nil, false
+		switch part = strings.TrimSpace(part); part {
+		case `"NaN"`, `"Infinity"`, `"-Infinity"`:
+			part = strings.Trim(part, `"`)
+		default:
+			if _, err := strconv.ParseFloat(part, 64); err != nil {
+				return nil, false, false
+			}
+			areTexts = false
 		}
 		numbers = append(numbers, part)
 	}
-	return numbers, true
+	return numbers, areTexts, true
 }
 
 // NetCDFAttribute returns an attribute from its JSON. It chooses the type by the value: text, integers or other numbers. It writes other values as JSON
@@ -151,6 +158,7 @@ func NetCDFAttribute(name string, value []byte) netcdf.Attribute {
 	if text, ok := cf.TextOf(value); ok {
 		return netcdf.Text(name, text)
 	}
+	_, areTexts, _ := literals(value) // then they are no numbers for sure
 	for _, t := range []struct {
 		codec.Type
 		as netcdf.Type
@@ -161,7 +169,7 @@ func NetCDFAttribute(name string, value []byte) netcdf.Attribute {
 		{codec.Type{Kind: codec.Float, Size: 8}, netcdf.Double},
 	} {
 		isFloat := t.Kind == codec.Float
-		if data, ok := cast(t.Type, value); ok && (isFloat || !bytes.ContainsAny(value, ".eENI")) {
+		if data, ok := cast(t.Type, value); ok && !areTexts && (isFloat || !bytes.ContainsAny(value, ".eENI")) {
 			return netcdf.Attribute{Name: name, Type: t.as, Data: data}
 		}
 	}
