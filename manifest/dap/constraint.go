@@ -415,12 +415,12 @@ func parseSlab(text string, length int64) (slab, error) {
 	switch {
 	case s.step == 0:
 		return slab{}, errors.New("the step is 0")
-	case s.first > s.last && length > 0:
-		return slab{}, errors.New("the first index is after the last one")
-	case s.last >= length && length > 0:
-		return slab{}, fmt.Errorf("the last index is %d", length-1)
 	case length == 0:
-		return slab{}, errors.New("the dimension has no elements")
+		return all, nil // pydap requests from 0 to a large number
+	case s.first > s.last:
+		return slab{}, errors.New("the first index is after the last one")
+	case s.last >= length:
+		return slab{}, fmt.Errorf("the last index is %d", length-1)
 	}
 	// Equal hyperslabs are written in one way.
 	s.last -= (s.last - s.first) % s.step

@@ -131,3 +131,29 @@ func TestOmittedInDAP2(t *testing.T) {
 		t.Errorf("in DAP4: % x", got)
 	}
 }
+
+// TestNoElements checks that DAP2 omits arrays without elements, beside which netCDF-C fails to read others, and that DAP4 has them.
+func TestNoElements(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.nc")
+	writeFile(t, name, 0, []variableOf{
+		{netcdf.Variable{Name: "time", Dimensions: []int{0}, Type: netcdf.Int64}, []int64{}},
+		{netcdf.Variable{Name: "lat", Dimensions: []int{1}, Type: netcdf.Float}, []float32{50, 40}},
+		{netcdf.Variable{Name: "t2m", Dimensions: []int{0, 1}, Type: netcdf.Short}, []int16{}},
+	})
+	d := open(t, "a", name)
+	if got, err := d.DDS(t.Context(), ""); err != nil || got != "Dataset {\n    Float32 lat[lat = 2];\n} a;\n" {
+		t.Errorf("%v %s", err, got)
+	}
+	if got, want := strings.Join(d.Omitted(), "; "), "t2m is omitted in DAP2: it has no elements; time is omitted in DAP2: it has no elements"; got != want {
+		t.Errorf("%s", got)
+	}
+	a, err := d.Data(t.Context(), "/lat;/t2m[0:1:9223372036854775806][0:1:1];/time", true, noLimit)
+	values := variablesOf(t, answerOf(t, a, err), 8, 0, 0)
+	if string(values[0]) != string(bytesOf(t, []float32{50, 40})) {
+		t.Errorf("% x", values)
+	}
+	dmr, err := d.DMR("/t2m[0:1:5][]", false)
+	if err != nil || !strings.Contains(dmr, `<Dimension name="time" size="0"/>`) || strings.Count(dmr, "<Dim name=") != 2 {
+		t.Errorf("%v %s", err, dmr)
+	}
+}

@@ -85,7 +85,7 @@ const (
 
 // decide chooses the DAP2 types of arrays of 64-bit integers. It reads the values of small arrays, and omits an array with a value
 // that no type holds: clients fetch small arrays when they open a dataset, and would open nothing. For larger arrays, or if a
-// source cannot be read, it chooses Float64.
+// source cannot be read, it chooses Float64. It omits arrays without elements, too.
 func (d *Dataset) decide(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,6 +94,10 @@ func (d *Dataset) decide(ctx context.Context) error {
 	}
 	left := int64(maxDecideTotal)
 	for _, v := range d.variables {
+		if isEmpty(whole(v)) { // with one, netCDF-C fails to read others
+			v.omitted2 = "it has no elements"
+			d.omit(&d.omitted2, strings.TrimPrefix(v.path, "/")+" is omitted in DAP2: "+v.omitted2)
+		}
 		if v.isText {
 			left -= v.measureTexts(ctx, left)
 		}
