@@ -120,7 +120,7 @@ func (h *Handler) serveAddress(w http.ResponseWriter, r *http.Request, at *addre
 	if k.path == collectionName && h.serveCollection(w, r, at, s) {
 		return
 	}
-	if n, ok := s.node(strings.Trim(k.path, "/")); (ok || k.path == at.datasetName()) && isSubset(n, r.URL.Query()) {
+	if n, ok := s.node(strings.Trim(k.path, "/")); (ok || k.path == at.datasetName()) && isSubset(n, r.URL) {
 		h.serveSubset(w, r, at, s, n)
 		return
 	}

@@ -47,12 +47,12 @@ func badSubset(format string, args ...any) error {
 }
 
 // isSubset reports whether a request for a node asks for a subset. All of a group as netCDF is none.
-func isSubset(n node, query url.Values) bool {
-	f, ok := present.FormatOf(query.Get(subsetAs))
+func isSubset(n node, asked *url.URL) bool {
+	f, ok := present.FormatOf(asked.Query().Get(subsetAs))
 	if !ok || f.IsDecoded {
 		return false // pictures are drawn by servePlot
 	}
-	return n.array != nil || f.Name != "nc" || len(query) > 1
+	return n.array != nil || f.Name != "nc" || strings.Contains(asked.RawQuery, "&")
 }
 
 // subsetOf reads a subset from a query.
@@ -223,7 +223,13 @@ func (h *Handler) serveSubset(w http.ResponseWriter, r *http.Request, at *addres
 		refuse(w, r, errNoKey)
 		return
 	}
-	sub, err := s.subsetOf(data.Store, n, r.URL.Query())
+	// A term that is left out would select more than was asked for.
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		refuse(w, r, &fault{Status: http.StatusBadRequest, Kind: "subset", Reason: fmt.Sprintf("%v; write %% as %%25, and ; as %%3B", err)})
+		return
+	}
+	sub, err := s.subsetOf(data.Store, n, query)
 	if err != nil {
 		s.fail(w, r, err)
 		return

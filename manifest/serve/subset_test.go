@@ -58,6 +58,9 @@ func TestSubsets(t *testing.T) {
 		"/east/t2m?as=csv&isel.time=x":                  {400, "not an integer"},
 		"/east/t2m?as=nc&isel.time=0&decode=true":       {400, "packed"},
 		"/east/t2m?as=csv&isel.time=0&decode=perhaps":   {400, "true, false or auto"},
+		"/east/t2m?as=csv&isel.time=0&lat=45%":          {400, "write % as %25"},
+		"/east/?as=nc&vars=t2m&isel.time=0;isel.lat=0":  {400, "write % as %25"},
+		"/east/?as=nc&isel.time=0;isel.lat=0":           {400, "write % as %25"},
 		"/east/t2m?as=tiff":                             {400, "none of"},
 		"/east/t2m?as=csv&isel.time=[0,0,0,0,0,0,0,99]": {400, "index 99"},
 	} {
