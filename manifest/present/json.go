@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -27,17 +28,13 @@ func writeJSON(ctx context.Context, w io.Writer, st *store.Store, selections []*
 	j := &jsonFile{out: bufio.NewWriterSize(w, 256<<10)}
 	j.text(`{"attrs": {}, "dims": {`)
 	var coordinates []*Selection
-	lengths := map[string]int64{}
+	seen := map[string]bool{}
 	for _, s := range selections {
 		for _, x := range s.Axes {
-			length, known := lengths[x.Dim]
-			if known && length != x.Len() {
-				return fmt.Errorf("%s: dimension %s has %d selected elements here, and %d in another variable; request them apart", s.Array.Path(), x.Dim, x.Len(), length)
-			}
-			if known {
+			if seen[x.Dim] {
 				continue
 			}
-			lengths[x.Dim] = x.Len()
+			seen[x.Dim] = true
 			if !x.Single {
 				j.separate(len(j.keys))
 				j.keys = append(j.keys, x.Dim)
@@ -74,6 +71,21 @@ func writeJSON(ctx context.Context, w io.Writer, st *store.Store, selections []*
 		return j.err
 	}
 	return j.out.Flush()
+}
+
+// sameLengths returns an error if a dimension has several lengths in selections.
+func sameLengths(selections []*Selection) error {
+	lengths := map[string]int64{}
+	for _, s := range selections {
+		for _, x := range s.Axes {
+			if length, known := lengths[x.Dim]; known && length != x.Len() {
+				return fmt.Errorf("%s: dimension %s has %d selected elements here, and %d in another place: %w; request variables apart, or as .csv",
+					s.Array.Path(), x.Dim, x.Len(), length, errors.ErrUnsupported)
+			}
+			lengths[x.Dim] = x.Len()
+		}
+	}
+	return nil
 }
 
 // jsonFile is a document that is being written.
@@ -178,7 +190,7 @@ func (d *Decoder) keeps(name string) bool {
 	case cf.ScaleFactor, cf.AddOffset, cf.Unsigned:
 		return !d.decode
 	}
-	return true
+	return !IsStoredNumber(name) || !d.decode || !d.packing.Scaled() && d.packing.Type.Equal(d.typ) // the others are packed numbers
 }
 
 // appendJSON appends an element as JSON.

@@ -152,6 +152,9 @@ func sameAxes(selections []*Selection) error {
 }
 
 func outputJSON(_ context.Context, o *Output) error {
+	if err := sameLengths(o.selections); err != nil {
+		return err
+	}
 	o.About = product(o.values(), textBytes)
 	o.write = func(ctx context.Context, w io.Writer) error {
 		return writeJSON(ctx, w, o.store, o.selections, o.decoders)
