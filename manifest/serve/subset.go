@@ -334,7 +334,7 @@ type limitedWriter struct {
 
 func (l *limitedWriter) Write(p []byte) (int, error) {
 	if l.left -= int64(len(p)); l.left < 0 {
-		return 0, fmt.Errorf("the answer has more than %s, the limit of --max-answer", byteSize(l.limit))
+		return 0, &fault{Status: http.StatusRequestEntityTooLarge, Kind: "too large", Reason: fmt.Sprintf("the answer has more than %s, the limit of --max-answer; select less", byteSize(l.limit))}
 	}
 	return l.Writer.Write(p)
 }

@@ -3,9 +3,11 @@ package serve_test
 import (
 	"net/http"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"varve/fixtures/classic"
 	"varve/fixtures/venv"
 	"varve/manifest/serve"
 )
@@ -67,5 +69,25 @@ func TestSubsets(t *testing.T) {
 		if resp, body := answerTo(t, address+path); resp.StatusCode != want.status || !strings.Contains(body, want.text) {
 			t.Errorf("%s: %s %s", path, resp.Status, body)
 		}
+	}
+}
+
+// TestSubsetLongerThanEstimated checks the status of an answer that turns out to be longer than the limit before any of it was sent.
+func TestSubsetLongerThanEstimated(t *testing.T) {
+	values := make([]float64, 1000)
+	for i := range values {
+		values[i] = -1.2345678901234568e-300
+	}
+	name := filepath.Join(t.TempDir(), "a.nc")
+	f := classic.File{Dims: []classic.Dim{{Name: "x", Length: 1000}}, Vars: []classic.Var{{Name: "v", Dims: []string{"x"}, Data: values}}}
+	if err := f.Write(name); err != nil {
+		t.Fatal(err)
+	}
+	address := startWith(t, &serve.Options{MaxAnswer: 24_000}, buildFiles(t, "a.varve", name))
+	if resp, body := answerTo(t, address+"/v?as=csv"); resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, "--max-answer") {
+		t.Errorf("%s %.200s", resp.Status, body)
+	}
+	if resp, body := answerTo(t, address+"/v?as=csv&isel.x=0:2"); resp.StatusCode != http.StatusOK || body != "x,v\n0,-1.2345678901234568e-300\n1,-1.2345678901234568e-300\n" {
+		t.Errorf("%s %q", resp.Status, body)
 	}
 }
