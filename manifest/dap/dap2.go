@@ -193,7 +193,13 @@ func writeAttribute2(out *strings.Builder, a netcdf.Attribute) {
 	if len(values) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "%s%s %s %s;\n", indent, attributeType2(a), name, strings.Join(values, ", "))
+	t := attributeType2(a)
+	if t == typeFloat64 && a.Type == netcdf.UInt64 { // netCDF-C reads an integer as a signed one first
+		for i := range values {
+			values[i] = strconv.FormatFloat(float64(cf.Word(a.Data[8*i:8*i+8])), 'e', -1, 64)
+		}
+	}
+	fmt.Fprintf(out, "%s%s %s %s;\n", indent, t, name, strings.Join(values, ", "))
 }
 
 var quotes2 = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
@@ -221,7 +227,7 @@ func numbersOf(a netcdf.Attribute) (out []string) {
 	return out
 }
 
-// numberText returns a number as text, with all its digits.
+// numberText returns a number as text, with all its digits. pydap knows "inf" and no other word for infinity.
 func numberText(t codec.Type, e []byte) string {
 	if t.Kind != codec.Float {
 		return string(present.AppendPlain(nil, t, e))
@@ -231,9 +237,9 @@ func numberText(t codec.Type, e []byte) string {
 	case math.IsNaN(f):
 		return "NaN"
 	case math.IsInf(f, 1):
-		return "Infinity"
+		return "inf"
 	case math.IsInf(f, -1):
-		return "-Infinity"
+		return "-inf"
 	}
 	return strconv.FormatFloat(f, 'g', -1, max(8*t.Size, 32))
 }
