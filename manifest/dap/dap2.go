@@ -19,14 +19,27 @@ import (
 func escape2(name string) string {
 	var out strings.Builder
 	for i := range len(name) {
-		c := name[i]
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
+		if c := name[i]; isPlain(c) || c == '-' {
 			out.WriteByte(c)
-			continue
+		} else {
+			fmt.Fprintf(&out, "%%%02X", c)
 		}
-		fmt.Fprintf(&out, "%%%02X", c)
 	}
 	return out.String()
+}
+
+// isPlain reports whether a character is an ASCII letter, a digit or an underscore.
+func isPlain(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
+}
+
+// beginPlainly puts an underscore before a name that begins with another character: netCDF-C opens no dataset that has a name
+// which begins with % or a hyphen.
+func beginPlainly(name string) string {
+	if name == "" || isPlain(name[0]) {
+		return name
+	}
+	return "_" + name
 }
 
 // DDS returns the declarations of the variables that a constraint expression selects, or of all for an empty one.
@@ -184,7 +197,7 @@ var codecTypes = map[netcdf.Type]codec.Type{
 
 // writeAttribute2 writes an attribute of a DAS.
 func writeAttribute2(out *strings.Builder, a netcdf.Attribute) {
-	indent, name := "        ", strings.ReplaceAll(escape2(a.Name), "%2E", ".")
+	indent, name := "        ", strings.ReplaceAll(escape2(beginPlainly(a.Name)), "%2E", ".")
 	if a.Type == netcdf.Char {
 		fmt.Fprintf(out, "%sString %s \"%s\";\n", indent, name, quotes2.Replace(string(a.Data)))
 		return

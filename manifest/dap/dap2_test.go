@@ -145,15 +145,16 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestAttributeNumbers checks numbers in a DAS that clients read in their own ways: pydap knows "inf" alone, and netCDF-C makes an
+// TestAttributes checks numbers and names in a DAS that clients read in their own ways: pydap knows "inf" alone, and netCDF-C makes an
 // integer of more than 63 bits the largest of 63 bits.
-func TestAttributeNumbers(t *testing.T) {
+func TestAttributes(t *testing.T) {
 	var out strings.Builder
 	for _, a := range []netcdf.Attribute{
 		{Name: "floats", Type: netcdf.Float, Data: bytesOf(t, []float32{0.1, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())})},
 		{Name: "doubles", Type: netcdf.Double, Data: bytesOf(t, []float64{0.1, math.Inf(1), math.Inf(-1), math.NaN()})},
 		{Name: "large", Type: netcdf.UInt64, Data: bytesOf(t, []uint64{3, math.MaxUint64})},
 		{Name: "small", Type: netcdf.UInt64, Data: bytesOf(t, []uint64{3, math.MaxInt32})},
+		{Name: "ü", Type: netcdf.Int, Data: bytesOf(t, []int32{1})}, // netCDF-C opens no dataset with a name that begins with %
 		{Name: "signed", Type: netcdf.Int64, Data: bytesOf(t, []int64{math.MinInt64})},
 	} {
 		writeAttribute2(&out, a)
@@ -162,6 +163,7 @@ func TestAttributeNumbers(t *testing.T) {
         Float64 doubles 0.1, inf, -inf, NaN;
         Float64 large 3e+00, 1.8446744073709552e+19;
         Int32 small 3, 2147483647;
+        Int32 _%C3%BC 1;
         Float64 signed -9223372036854775808;
 `
 	if out.String() != want {

@@ -77,7 +77,9 @@ const groupSeparator = "__"
 func Name2(p string) string { return escape2(flat(p)) }
 
 // flat returns a path as a name of DAP2.
-func flat(p string) string { return strings.ReplaceAll(strings.Trim(p, "/"), "/", groupSeparator) }
+func flat(p string) string {
+	return beginPlainly(strings.ReplaceAll(strings.Trim(p, "/"), "/", groupSeparator))
+}
 
 // isGrid reports whether the variable is a Grid in DAP2. A Grid needs a map for each dimension, with different names.
 func (v *variable) isGrid() bool {
