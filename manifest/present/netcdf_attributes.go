@@ -97,6 +97,10 @@ func attributeOf(a *store.Array, name string, value []byte) (netcdf.Attribute, b
 		if data, ok := cast(codec.Type{Kind: codec.Float, Size: 4}, value); ok {
 			return netcdf.Attribute{Name: name, Type: netcdf.Float, Data: data}, true
 		}
+	case a.Spec().AttributeTypes[name] == "float64": // NaN or infinities, which are texts in JSON
+		if data, ok := cast(codec.Type{Kind: codec.Float, Size: 8}, value); ok {
+			return netcdf.Attribute{Name: name, Type: netcdf.Double, Data: data}, true
+		}
 	}
 	return NetCDFAttribute(name, value), true
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/classic"
 	"varve/manifest/export/netcdf"
 	"varve/manifest/internal/cf"
 )
@@ -42,5 +43,27 @@ func TestNotFinite(t *testing.T) {
 		if a := NetCDFAttribute("a", []byte(value)); a.Type != netcdf.Char || string(a.Data) != want {
 			t.Errorf("%s: %v %q", value, a.Type, a.Data)
 		}
+	}
+}
+
+// TestNotFiniteAlone checks that attributes that are nothing but NaN or infinities are numbers: the manifest has their types.
+func TestNotFiniteAlone(t *testing.T) {
+	files := threeMonths(t, "standard")
+	for f := range files {
+		files[f].Vars[4].Attributes = append(files[f].Vars[4].Attributes,
+			classic.Attribute{Name: "double", Value: []float64{math.Float64frombits(0x7ff8 << 48)}}, classic.Attribute{Name: "single", Value: []float32{float32(math.Inf(-1))}}, classic.Attribute{Name: "text", Value: "NaN"})
+	}
+	want := map[string]netcdf.Type{"double": netcdf.Double, "single": netcdf.Float, "text": netcdf.Char}
+	for _, a := range NetCDFAttributes(arrayOf(t, built(t, files), "/sst")) {
+		typ, ok := want[a.Name]
+		if delete(want, a.Name); ok && a.Type != typ {
+			t.Errorf("%s: type %v, not %v", a.Name, a.Type, typ)
+		}
+		if a.Name == "double" && (len(a.Data) != 8 || !math.IsNaN(cf.Float(codec.Type{Kind: codec.Float, Size: 8}, a.Data))) {
+			t.Errorf("%x", a.Data)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
 	}
 }
