@@ -148,10 +148,10 @@ func (d *dataset) attributes(of string, all zarrjson.Attributes, typed func(name
 		}
 		v := value{}
 		if err == nil {
-			if texts, ok := textList(json); ok {
+			v.Attribute = typed(name, json)
+			isNumber := v.Name != "" && v.Type != netcdf.Char // also of infinities alone, which are texts in JSON
+			if texts, ok := textList(json); ok && !isNumber {
 				v.Attribute, v.texts = netcdf.Text(name, ""), texts
-			} else {
-				v.Attribute = typed(name, json)
 			}
 			if n := max(len(v.Data), varyingSize*len(v.texts)); n > maxAttribute && (v.Type != netcdf.Char || v.texts != nil) {
 				err = fmt.Errorf("%d bytes: %w, an attribute of HDF5 without a heap has up to %d", n, errors.ErrUnsupported, maxAttribute)
