@@ -1,6 +1,8 @@
 package dap
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +25,13 @@ func TestLongTexts(t *testing.T) {
 		name: "    l {\n        Int32 DODS.strlen 100;\n    }\n    s {\n    }\n",
 		strs: "    l {\n        Int32 DODS.strlen 70;\n    }\n",
 	} {
-		das, err := open(t, "texts", file).DAS(t.Context())
+		d := open(t, "texts", file)
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		if _, err := d.DAS(gone); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: a client that has gone: %v", file, err)
+		}
+		das, err := d.DAS(t.Context())
 		if err != nil || !strings.Contains(das, want) {
 			t.Errorf("%s: %v %s", file, err, das)
 		}

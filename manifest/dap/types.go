@@ -94,12 +94,15 @@ func (d *Dataset) decide(ctx context.Context) error {
 	}
 	left := int64(maxDecideTotal)
 	for _, v := range d.variables {
-		if isEmpty(whole(v)) { // with one, netCDF-C fails to read others
+		if v.omitted2 == "" && isEmpty(whole(v)) { // with one, netCDF-C fails to read others
 			v.omitted2 = "it has no elements"
 			d.omit(&d.omitted2, strings.TrimPrefix(v.path, "/")+" is omitted in DAP2: "+v.omitted2)
 		}
 		if v.isText {
 			left -= v.measureTexts(ctx, left)
+			if ctx.Err() != nil {
+				return ctx.Err() // the next request reads them again
+			}
 		}
 		if v.type2 != typeInt64 {
 			continue
