@@ -99,7 +99,7 @@ func New(st *store.Store, name string, onOmit func(why string)) *Dataset {
 	for _, g := range st.Groups() {
 		at := &group{path: path.Join("/", g.Path)}
 		for name, value := range g.Attributes.All() {
-			at.attributes = append(at.attributes, present.NetCDFAttribute(name, value))
+			at.attributes = append(at.attributes, present.NetCDFAttribute(name, value, g.AttributeTypes[name]))
 		}
 		groups[at.path] = at
 	}

@@ -26,8 +26,12 @@ func (f *File) openClassic(ctx context.Context, st *store.Store) error {
 	file := &netcdf.File{}
 	for _, g := range st.Groups() {
 		if g.Path == "/" {
-			for _, a := range d.attributes("/", g.Attributes, present.NetCDFAttribute) {
-				file.Attributes = append(file.Attributes, a.Attribute)
+			for name, json := range g.Attributes.All() {
+				if err := checkName("attribute", name); err != nil {
+					d.omit("/@"+name, err)
+					continue
+				}
+				file.Attributes = append(file.Attributes, typedBy(g)(name, json))
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"varve/codec"
+	"varve/manifest"
 	"varve/manifest/export/netcdf"
 	"varve/manifest/internal/regular"
 	"varve/manifest/present"
@@ -64,7 +65,7 @@ func (d *dataset) build(ctx context.Context) error {
 			d.omit(g.Path, err)
 			continue
 		}
-		to.attributes = d.attributes(g.Path, g.Attributes, present.NetCDFAttribute)
+		to.attributes = d.attributes(g.Path, g.Attributes, typedBy(g))
 	}
 	var added []*added
 	for _, a := range arrays {
@@ -152,6 +153,9 @@ func (d *dataset) attributes(of string, all zarrjson.Attributes, typed func(name
 			isNumber := v.Name != "" && v.Type != netcdf.Char // also of infinities alone, which are texts in JSON
 			if texts, ok := textList(json); ok && !isNumber {
 				v.Attribute, v.texts = netcdf.Text(name, ""), texts
+				if slices.ContainsFunc(texts, isCut) {
+					err = errCut
+				}
 			}
 			if n := max(len(v.Data), varyingSize*len(v.texts)); n > maxAttribute && (v.Type != netcdf.Char || v.texts != nil) {
 				err = fmt.Errorf("%d bytes: %w, an attribute of HDF5 without a heap has up to %d", n, errors.ErrUnsupported, maxAttribute)
@@ -166,6 +170,13 @@ func (d *dataset) attributes(of string, all zarrjson.Attributes, typed func(name
 		}
 	}
 	return out
+}
+
+// typedBy returns the function that gives attributes of a group their types.
+func typedBy(g manifest.GroupSchema) func(name string, json []byte) netcdf.Attribute {
+	return func(name string, json []byte) netcdf.Attribute {
+		return present.NetCDFAttribute(name, json, g.AttributeTypes[name])
+	}
 }
 
 // textList parses a list of at least one text.
@@ -450,7 +461,9 @@ func (d *dataset) content(v *added) (*arrayChunks, error) {
 		limit = maxChunk
 	}
 	c := &arrayChunks{array: v.array, recent: d.recent}
-	if !ok || !isRegular || isInManifest || schema.ChunkGrid.Encoded != nil || float64(unit)*elements(shape) > float64(limit) {
+	// HDF5 has no chunks, and so no filters, of a variable without dimensions.
+	isScalar := len(v.shape) == 0 && len(filters) > 0
+	if !ok || !isRegular || isScalar || isInManifest || schema.ChunkGrid.Encoded != nil || float64(unit)*elements(shape) > float64(limit) {
 		order, filters = v.order, nil
 		if float64(unit)*elements(shape) > maxPlain {
 			shape = divided(shape, unit, plainChunk)

@@ -1,6 +1,7 @@
 package netcdffile
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -23,10 +24,23 @@ const maxTexts = 256 << 20
 
 var errTexts = fmt.Errorf("an array of texts with more than %d bytes: %w; leave it out or read it as Zarr", int64(maxTexts), errors.ErrUnsupported)
 
+// errCut is the error of texts that programs would read in part.
+var errCut = fmt.Errorf("a text with a NUL, which ends strings of netCDF-4: %w; read it as Zarr", errors.ErrUnsupported)
+
+func isCut(text []byte) bool { return bytes.IndexByte(text, 0) >= 0 }
+
 // readTexts reads an array of texts.
 func readTexts(ctx context.Context, a *store.Array) (*texts, error) {
 	out := &texts{}
-	if err := eachText(ctx, a, func(text []byte) { out.elements = append(out.elements, out.heap.addText(text)...) }); err != nil {
+	hasNUL := false
+	err := eachText(ctx, a, func(text []byte) {
+		hasNUL = hasNUL || isCut(text)
+		out.elements = append(out.elements, out.heap.addText(text)...)
+	})
+	if err == nil && hasNUL {
+		err = errCut
+	}
+	if err != nil {
 		return nil, err
 	}
 	out.heap.close()

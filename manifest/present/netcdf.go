@@ -201,6 +201,7 @@ func (n *netcdfFile) dim(name string, length int64) int {
 // arrays.
 func (n *netcdfFile) globals() error {
 	var all zarrjson.Attributes
+	kinds := map[string]string{}         // of attributes, by name
 	for _, g := range n.store.Groups() { // parents come first
 		isOutside := func(s *Selection) bool {
 			return !strings.HasPrefix(s.Array.Path(), strings.TrimSuffix(g.Path, "/")+"/")
@@ -212,13 +213,14 @@ func (n *netcdfFile) globals() error {
 			if err := all.Set(name, value); err != nil {
 				return fmt.Errorf("%s: %w", g.Path, err)
 			}
+			kinds[name] = g.AttributeTypes[name]
 		}
 	}
 	if _, ok := all.Get("Conventions"); !ok {
 		n.file.Attributes = append(n.file.Attributes, netcdf.Text("Conventions", "CF-1.11"))
 	}
 	for name, value := range all.All() {
-		n.file.Attributes = append(n.file.Attributes, NetCDFAttribute(name, value))
+		n.file.Attributes = append(n.file.Attributes, NetCDFAttribute(name, value, kinds[name]))
 	}
 	return nil
 }

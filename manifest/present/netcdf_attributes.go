@@ -93,16 +93,8 @@ func attributeOf(a *store.Array, name string, value []byte) (netcdf.Attribute, b
 		if data, ok := cast(stored, value); ok {
 			return netcdf.Attribute{Name: name, Type: typ, Data: data}, true
 		}
-	case a.Spec().AttributeTypes[name] == "float32":
-		if data, ok := cast(codec.Type{Kind: codec.Float, Size: 4}, value); ok {
-			return netcdf.Attribute{Name: name, Type: netcdf.Float, Data: data}, true
-		}
-	case a.Spec().AttributeTypes[name] == "float64": // NaN or infinities, which are texts in JSON
-		if data, ok := cast(codec.Type{Kind: codec.Float, Size: 8}, value); ok {
-			return netcdf.Attribute{Name: name, Type: netcdf.Double, Data: data}, true
-		}
 	}
-	return NetCDFAttribute(name, value), true
+	return NetCDFAttribute(name, value, a.Spec().AttributeTypes[name]), true
 }
 
 // cast parses JSON numbers as elements of a type. For floats they may be the texts that JSON has for NaN and infinities.
@@ -156,9 +148,16 @@ func literals(value []byte) (numbers []string, areTexts, ok bool) {
 	return numbers, areTexts, true
 }
 
-// NetCDFAttribute returns an attribute from its JSON. It chooses the type by the value: text, integers or other numbers. It writes other values as JSON
-// text, because netCDF has no type for them.
-func NetCDFAttribute(name string, value []byte) netcdf.Attribute {
+// NetCDFAttribute returns an attribute from its JSON. It chooses the type by the value: text, integers or other numbers. If kind is
+// "float32" or "float64", as in manifest.Array.AttributeTypes, numbers have that type, and so have the texts of NaN and infinities. It writes other values as JSON text, because netCDF has
+// no type for them.
+func NetCDFAttribute(name string, value []byte, kind string) netcdf.Attribute {
+	floats := map[string]netcdf.Type{"float32": netcdf.Float, "float64": netcdf.Double}
+	if typ, ok := floats[kind]; ok {
+		if data, ok := cast(codec.Type{Kind: codec.Float, Size: int(typ.Size())}, value); ok {
+			return netcdf.Attribute{Name: name, Type: typ, Data: data}
+		}
+	}
 	if text, ok := cf.TextOf(value); ok {
 		return netcdf.Text(name, text)
 	}

@@ -27,7 +27,7 @@ func TestNotFinite(t *testing.T) {
 		}
 		return true
 	}
-	a := NetCDFAttribute("a", []byte(`["NaN", 1.5, "-Infinity"]`))
+	a := NetCDFAttribute("a", []byte(`["NaN", 1.5, "-Infinity"]`), "")
 	double := codec.Type{Kind: codec.Float, Size: 8}
 	if got := numbers(double, a.Data); a.Type != netcdf.Double || !same(got, []float64{math.NaN(), 1.5, math.Inf(-1)}) {
 		t.Errorf("%v %v", a.Type, got)
@@ -40,7 +40,7 @@ func TestNotFinite(t *testing.T) {
 		t.Errorf("an integer: %x", data)
 	}
 	for value, want := range map[string]string{`"NaN"`: "NaN", `["NaN","Infinity"]`: `["NaN","Infinity"]`, `["1",2]`: `["1",2]`} {
-		if a := NetCDFAttribute("a", []byte(value)); a.Type != netcdf.Char || string(a.Data) != want {
+		if a := NetCDFAttribute("a", []byte(value), ""); a.Type != netcdf.Char || string(a.Data) != want {
 			t.Errorf("%s: %v %q", value, a.Type, a.Data)
 		}
 	}
