@@ -302,3 +302,27 @@ func TestKilled(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNamesLikeSnapshots checks that a manifest may have a name that begins as those of snapshots do.
+func TestNamesLikeSnapshots(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "@a b.c.varve")
+	demo(t, out, "2021-01.nc")
+	dir, h, _ := mounted(t, out)
+	s, err := h.OpenSnapshot(t.Context(), "@a b.c", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b := read(t, filepath.Join(dir, "@a b.c.nc"))
+	if f, err := s.NetCDF(t.Context()); err != nil || int64(len(b)) != f.Size() {
+		t.Errorf("%d bytes: %v", len(b), err)
+	}
+	if other := read(t, filepath.Join(dir, "@"+s.ID(), "@a b.c.nc")); !bytes.Equal(other, b) {
+		t.Errorf("the file of the snapshot has %d bytes, want the same %d", len(other), len(b))
+	}
+	for _, name := range []string{"@", "@x", "@/@"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v, want that it does not exist", name, err)
+		}
+	}
+}

@@ -65,7 +65,7 @@ var (
 
 // Lookup implements fs.NodeLookuper.
 func (r *root) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
-	if id, ok := strings.CutPrefix(name, ownPrefix); ok && r.id == "" {
+	if id, ok := strings.CutPrefix(name, ownPrefix); ok && id != "" && r.id == "" {
 		for _, n := range r.handler.Names() {
 			s, err := r.handler.OpenSnapshot(ctx, n, id)
 			if err != nil {
@@ -75,7 +75,7 @@ func (r *root) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs
 			out.Mode = syscall.S_IFDIR | 0o555
 			return r.NewInode(ctx, &root{tree: r.tree, id: id}, fs.StableAttr{Mode: syscall.S_IFDIR, Ino: number(id)}), 0
 		}
-		return nil, syscall.ENOENT
+		// The name of a manifest may begin so too.
 	}
 	for _, ending := range []string{netcdfEnding, zarrEnding} {
 		dataset, ok := strings.CutSuffix(name, ending)
@@ -102,7 +102,7 @@ func (r *root) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs
 		}
 		n := &netcdf{snapshot: of, size: f.Size()}
 		n.describe(&out.Attr, n.size)
-		return r.NewInode(ctx, n, fs.StableAttr{Ino: number(dataset, s.ID(), netcdfEnding)}), 0
+		return r.NewInode(ctx, n, fs.StableAttr{Ino: number(dataset, s.ID(), netcdfEnding, f.Tag())}), 0
 	}
 	return nil, syscall.ENOENT
 }

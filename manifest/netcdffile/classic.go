@@ -14,10 +14,11 @@ import (
 
 // classicVariable is a variable of a file of the classic model, whose values are not chunked.
 type classicVariable struct {
-	array *store.Array
-	kind  netcdf.Type
-	chars []byte // the values of texts, padded to one length; nil for other types
-	width int64  // the bytes of an element of the array
+	array  *store.Array
+	kind   netcdf.Type
+	chars  []byte // the values of texts, padded to one length; nil for other types
+	width  int64  // the bytes of an element of the array
+	failed error  // why the texts cannot be read
 }
 
 // openClassic describes the arrays of the root group as a file of netCDF's classic model.
@@ -46,7 +47,7 @@ func (f *File) openClassic(ctx context.Context, st *store.Store) error {
 			return fmt.Errorf("%s: %w", a.Path(), err)
 		}
 	}
-	f.omitted = d.omitted
+	f.omitted, f.failed = d.omitted, d.failed
 	l, err := file.Layout()
 	if err != nil {
 		return err
@@ -96,7 +97,12 @@ func (c *classic) add(ctx context.Context, d *dataset, a *store.Array) error {
 		w.Dimensions = append(w.Dimensions, at)
 	}
 	if kind == netcdf.Char {
-		if err := v.readChars(ctx); err != nil {
+		err := v.readChars(ctx)
+		switch {
+		case isFailure(ctx, err):
+			v.width, v.failed = max(int64(t.Size), 1), fmt.Errorf("%s: %w", a.Path(), err)
+			d.failed = append(d.failed, Omission{a.Path(), err})
+		case err != nil:
 			return err
 		}
 		if v.width != 1 || t.Kind != codec.FixedBytes {
@@ -238,11 +244,14 @@ func (p *recordPart) read(ctx context.Context, v *classicVariable, b []byte, off
 
 // read fills b with the bytes at an offset in the values.
 func (v *classicVariable) read(ctx context.Context, b []byte, off int64) error {
-	if v.chars != nil {
-		copy(b, v.chars[off:])
+	if len(b) == 0 {
 		return nil
 	}
-	if len(b) == 0 {
+	if v.failed != nil {
+		return v.failed
+	}
+	if v.chars != nil {
+		copy(b, v.chars[off:])
 		return nil
 	}
 	schema := v.array.Schema()

@@ -28,6 +28,7 @@ type dataset struct {
 	dims    []*dimension
 	growing map[string]bool // paths of dimensions along which files are concatenated
 	omitted []Omission
+	failed  []Omission // arrays of texts that cannot be read
 	recent  *recent
 	dense   int64   // chunks whose refs have been read
 	bytes   float64 // of all chunks without filters, and of their index
@@ -238,6 +239,9 @@ func (d *dataset) describe(ctx context.Context, a *store.Array) (*added, error) 
 		v.variable.unit, v.variable.typ = varyingSize, varyingText()
 		if v.variable.texts, err = readTexts(ctx, a); err != nil {
 			return nil, err
+		}
+		if failed := v.variable.texts.failed; failed != nil {
+			d.failed = append(d.failed, Omission{a.Path(), failed})
 		}
 	default:
 		if order, ok := schema.Codecs[0].ByteOrder(); ok && order == codec.BigEndian {

@@ -32,6 +32,7 @@ type File struct {
 	tag      string
 	sections []section
 	omitted  []Omission
+	failed   []Omission
 	work     int64
 }
 
@@ -60,10 +61,14 @@ func Open(ctx context.Context, st *store.Store, opts *Options) (*File, error) {
 		if err := d.build(ctx); err != nil {
 			return nil, err
 		}
-		f.omitted = d.omitted
+		f.omitted, f.failed = d.omitted, d.failed
 		f.place(d)
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%+v\x00", st.Snapshot().ID, layoutVersion, *opts))
+	id := fmt.Appendf(nil, "%s\x00%s\x00%+v\x00", st.Snapshot().ID, layoutVersion, *opts)
+	for _, o := range f.failed {
+		id = fmt.Appendf(id, "%s\x00", o.Path)
+	}
+	sum := sha256.Sum256(id)
 	f.tag = hex.EncodeToString(sum[:16])
 	return f, nil
 }
@@ -76,6 +81,9 @@ func (f *File) Work() int64 { return f.work }
 
 // Tag identifies the bytes: files with the same tag are equal.
 func (f *File) Tag() string { return f.tag }
+
+// Failed returns the arrays of texts that could not be read when the file was opened. Programs get an error for their values.
+func (f *File) Failed() []Omission { return f.failed }
 
 // Omitted returns what the file does not have.
 func (f *File) Omitted() []Omission { return f.omitted }

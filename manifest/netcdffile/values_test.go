@@ -1,11 +1,16 @@
 package netcdffile
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"varve/fixtures/machine"
 	"varve/fixtures/venv"
@@ -14,10 +19,10 @@ import (
 	"varve/manifest/store"
 )
 
-// made runs a Python script that writes a source to a folder, and builds a manifest of it that has no values itself.
-func made(t *testing.T, packages, script string) *store.Store {
+// made runs a Python script that writes a source to a folder, and builds a manifest that has no values of it.
+func made(t *testing.T, packages, script string) (st *store.Store, folder string) {
 	t.Helper()
-	folder := filepath.Join(t.TempDir(), "source")
+	folder = filepath.Join(t.TempDir(), "source")
 	if out, err := exec.Command(venv.Python(t, packages), "-c", script, folder).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -35,12 +40,12 @@ func made(t *testing.T, packages, script string) *store.Store {
 			t.Error(err)
 		}
 	})
-	return st
+	return st, folder
 }
 
 // TestCompressedScalar checks that a compressed array without dimensions is decoded, since HDF5 has no chunks of it.
 func TestCompressedScalar(t *testing.T) {
-	st := made(t, "zarr and netCDF4", `
+	st, _ := made(t, "zarr and netCDF4", `
 import sys, zarr, numcodecs
 g = zarr.open_group(sys.argv[1], mode="w", zarr_format=2)
 for name in "stored", "missing":
@@ -58,7 +63,7 @@ g["stored"][()] = 3.5`)
 
 // TestTextsWithNUL checks that texts which netCDF's strings would cut short are left out, and that a classic file has them.
 func TestTextsWithNUL(t *testing.T) {
-	st := made(t, "zarr and netCDF4", `
+	st, _ := made(t, "zarr and netCDF4", `
 import sys, zarr, numpy
 g = zarr.open_group(sys.argv[1], mode="w", zarr_format=3)
 g.attrs["words"] = ["one", "two"]
@@ -89,7 +94,7 @@ g.create_array("fixed", shape=(2,), chunks=(2,), dtype="U3", dimension_names=["x
 
 // TestGroupAttributeTypes checks that attributes of groups keep the type float32.
 func TestGroupAttributeTypes(t *testing.T) {
-	st := made(t, "netCDF4", `
+	st, _ := made(t, "netCDF4", `
 import os, sys, netCDF4, numpy
 os.mkdir(sys.argv[1])
 with netCDF4.Dataset(sys.argv[1] + "/a.nc", "w") as f:
@@ -109,5 +114,54 @@ with netCDF4.Dataset(sys.argv[1] + "/a.nc", "w") as f:
 				t.Errorf("no %s: %v: %s", want, err, out)
 			}
 		}
+	}
+}
+
+// TestUnreadableTexts checks that texts whose source cannot be read are an error for their variable only.
+func TestUnreadableTexts(t *testing.T) {
+	st, folder := made(t, "zarr and h5py", `
+import sys, zarr, numpy
+g = zarr.open_group(sys.argv[1], mode="w", zarr_format=3)
+g.create_array("text", shape=(2,), chunks=(2,), dtype=str, dimension_names=["x"])[:] = numpy.array(["a", "b"], object)
+g.create_array("v", shape=(2,), chunks=(2,), dtype="i4", dimension_names=["x"])[:] = 1, 2`)
+	source, aside := filepath.Join(folder, "text/c/0"), filepath.Join(t.TempDir(), "0")
+	if err := os.Rename(source, aside); err != nil {
+		t.Fatal(err)
+	}
+	var tags []string
+	for _, opts := range []*Options{nil, {Classic: true}} {
+		f, err := Open(t.Context(), st, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if failed := f.Failed(); len(failed) != 1 || failed[0].Path != "/text" {
+			t.Errorf("unreadable are %v, want /text", failed)
+		}
+		tags = append(tags, f.Tag())
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.ServeContent(w, r, "v.nc", time.Time{}, io.NewSectionReader(readerAt{t.Context(), f}, 0, f.Size()))
+		}))
+		defer server.Close()
+		if opts != nil {
+			b := make([]byte, f.Size())
+			if _, err := f.ReadAt(t.Context(), b, 0); err == nil || !strings.Contains(err.Error(), "text/c/0") {
+				t.Errorf("reading all of the classic file: %v", err)
+			}
+			continue
+		}
+		venv.Run(t, "h5py and fsspec", "-c", `
+import sys, h5py, fsspec
+with h5py.File(fsspec.open(sys.argv[1]).open()) as f:
+    assert list(f["v"][:]) == [1, 2]
+    try:
+        raise SystemExit(f"the texts are {f['text'][:]}")
+    except OSError:
+        print("the texts are an error")`, server.URL)
+	}
+	if err := os.Rename(aside, source); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := Open(t.Context(), st, nil); err != nil || len(f.Failed()) > 0 || f.Tag() == tags[0] {
+		t.Errorf("the whole file: unreadable are %v, with the tag %s of the other: %v", f.Failed(), tags[0], err)
 	}
 }

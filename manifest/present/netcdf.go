@@ -201,7 +201,7 @@ func (n *netcdfFile) dim(name string, length int64) int {
 // arrays.
 func (n *netcdfFile) globals() error {
 	var all zarrjson.Attributes
-	kinds := map[string]string{}         // of attributes, by name
+	kinds := map[string]string{}
 	for _, g := range n.store.Groups() { // parents come first
 		isOutside := func(s *Selection) bool {
 			return !strings.HasPrefix(s.Array.Path(), strings.TrimSuffix(g.Path, "/")+"/")

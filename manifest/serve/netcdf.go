@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"varve/manifest/netcdffile"
 )
@@ -24,7 +25,11 @@ const netcdfExtension = ".nc"
 type netcdf struct {
 	mu   sync.Mutex
 	file *netcdffile.File
+	made time.Time
 }
+
+// retryFailed is how long a file is kept that has arrays which could not be read.
+const retryFailed = time.Minute
 
 // fileName returns the name of the file of a manifest.
 func (p *mount) fileName() string {
@@ -47,8 +52,8 @@ func (h *Handler) netcdfOf(ctx context.Context, s *site) (*netcdffile.File, erro
 	}
 	s.netcdf.mu.Lock()
 	defer s.netcdf.mu.Unlock()
-	if s.netcdf.file != nil {
-		return s.netcdf.file, nil
+	if f := s.netcdf.file; f != nil && (len(f.Failed()) == 0 || time.Since(s.netcdf.made) < retryFailed) {
+		return f, nil
 	}
 	f, err := netcdffile.Open(ctx, data.Store, &h.opts.NetCDF)
 	if err != nil {
@@ -57,7 +62,10 @@ func (h *Handler) netcdfOf(ctx context.Context, s *site) (*netcdffile.File, erro
 	for _, o := range f.Omitted() {
 		h.opts.Log.Info("not in the netCDF file", "manifest", s.name, "path", o.Path, "why", o.Why)
 	}
-	s.netcdf.file = f
+	for _, o := range f.Failed() {
+		h.opts.Log.Error("unreadable in the netCDF file", "manifest", s.name, "path", o.Path, "why", o.Why)
+	}
+	s.netcdf.file, s.netcdf.made = f, time.Now()
 	return f, nil
 }
 
