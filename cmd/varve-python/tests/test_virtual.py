@@ -389,3 +389,140 @@ def test_files_of_a_server(files: list[str], tmp_path: Path) -> None:
         assert combined.varve.refs("t2m").source.unique().tolist() == urls
         xr.testing.assert_identical(read(combined, tmp_path), truth(files))
         server.shutdown()
+
+
+def monthly(folder: Path) -> list[str]:
+    """Two files with bounds of time that have no units of their own, and units of time that differ."""
+    names = []
+    for month in (1, 2):
+        attrs = {"units": f"days since 2021-0{month}-01", "bounds": "bounds"}
+        bounds = np.array([[0.0, 1], [1, 2], [2, 3]])
+        ds = xr.Dataset({"v": ("t", np.arange(3.0)), "bounds": (("t", "n"), bounds)}, {"t": ("t", np.arange(3) + 0.5, attrs)})
+        names.append(str(folder / f"{month}.nc"))
+        ds.to_netcdf(names[-1], encoding={"bounds": {"_FillValue": None}})
+    return names
+
+
+def test_bounds_have_the_units_of_their_time(tmp_path: Path) -> None:
+    names = monthly(tmp_path)
+    parts = [varve_zarr.open_virtual(n) for n in names]
+    with pytest.raises(varve_zarr.Unsupported, match=r"days since 2021-01-01 in one .*loadable_variables="):
+        xr.concat(parts, "t", **CONCAT)
+    want = xr.concat([xr.open_dataset(n) for n in names], "t", **CONCAT)
+    loaded = [varve_zarr.open_virtual(n, loadable_variables=["t", "bounds"]) for n in names]
+    xr.testing.assert_identical(read(xr.concat(loaded, "t", **CONCAT), tmp_path), want)
+    later = parts[1].isel(t=slice(1, 3))
+    later.t.encoding.clear()  # so that the time is written with other units
+    np.testing.assert_array_equal(later.varve.build(tmp_path / "later.varve").open().bounds, want.bounds[4:])
+
+
+def test_loaded_values_are_not_rounded(tmp_path: Path) -> None:
+    """xarray would write all files with the packing and type of the first."""
+    names = []
+    for i, (scale, kind) in enumerate(((0.1, "i1"), (0.001, "i4"))):
+        ds = xr.Dataset({"v": ("t", [1.0, 2.0]), "q": ("t", [1.234, np.nan])}, {"t": np.array([1, 2], kind) + np.array(1000 * i, kind)})
+        names.append(str(tmp_path / f"{i}.nc"))
+        ds.to_netcdf(names[-1], encoding={"q": {"dtype": "i2", "scale_factor": scale, "_FillValue": -1}})
+    parts = [varve_zarr.open_virtual(n, loadable_variables=["t", "q"]) for n in names]
+    want = xr.concat([xr.open_dataset(n) for n in names], "t", **CONCAT)
+    got = read(xr.concat(parts, "t", **CONCAT).assign_coords(run=5), tmp_path)
+    xr.testing.assert_identical(got, want.assign_coords(run=5))
+    assert got.q.values[2] == want.q.values[2] == 1.234
+
+
+def test_lists_of_indices(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    raw, want = parts[0][["raw"]].drop_vars(["time", "label"], errors="ignore"), truth(files[:1])[["raw"]].drop_vars(["time", "label"])
+    some = {"time": [-3, -2]}
+    xr.testing.assert_identical(read(raw.isel(some), tmp_path), want.isel(some))
+    with pytest.raises(varve_zarr.Usage, match="index of -1"):
+        raw.isel(time=[-2, -1]).varve.build(tmp_path / "b.varve")
+    for outside in ([31], [-32, 0]):
+        with pytest.raises(IndexError, match="out of bounds"):
+            raw.isel(time=outside)
+    with pytest.raises(varve_zarr.Unsupported, match="one dimension at a time"):
+        raw.isel(time=xr.DataArray([[0, 1]], dims=("a", "b")))
+
+
+def test_reindex_before_the_first_chunk(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    days = np.arange("2020-12-30", "2021-02-01", dtype="M8[D]").astype("M8[ns]")
+    got = read(parts[0][["t2m"]].reindex(time=days, fill_value={"t2m": -32768}), tmp_path)
+    xr.testing.assert_allclose(got, truth(files[:1])[["t2m"]].reindex(time=days), rtol=0)
+
+
+def test_questions_about_missing_values_are_refused(parts: list[xr.Dataset], files: list[str]) -> None:
+    for ask in (
+        lambda ds: ds.raw.isnull(),
+        lambda ds: ds.raw.count(),
+        lambda ds: ds.raw.fillna(0),
+        lambda ds: ds.t2m.fillna(0),
+        lambda ds: ds.t2m.count(),
+        lambda ds: ds.dropna("x"),
+    ):
+        with pytest.raises(varve_zarr.Unsupported, match="no values"):
+            ask(parts[0])
+    with pytest.raises(varve_zarr.Usage, match="loaded ones"):
+        xr.concat([truth(files[:1])[["raw"]], parts[0][["raw"]]], "time", **CONCAT)
+
+
+def test_bytes(tmp_path: Path) -> None:
+    want = xr.Dataset({"s": ("t", np.array([b"a", b"bb", b"", b"ccc"], "S3"))})
+    want.to_netcdf(tmp_path / "a.nc")
+    one = varve_zarr.open_virtual(tmp_path / "a.nc", loadable_variables=())
+    np.testing.assert_array_equal(read(xr.concat([one, one], "t"), tmp_path).s, xr.concat([want, want], "t").s)
+
+
+def test_icechunk_appends_what_fits(tmp_path: Path) -> None:
+    """Loaded values are appended as the stored ones are encoded, or refused. Arrays that would be too short are refused."""
+    zarr = pytest.importorskip("zarr")
+    names: list[str] = []
+
+    def write(packing: dict[str, Any], values: list[float]) -> xr.Dataset:
+        first = 3 * len(names)
+        ds = xr.Dataset({"v": ("t", np.arange(3.0)), "q": ("t", values)}, {"t": ("t", np.arange(3, dtype="i2") + first)})
+        names.append(str(tmp_path / f"{len(names)}.nc"))
+        ds.to_netcdf(names[-1], encoding={"q": packing})
+        return varve_zarr.open_virtual(names[-1], loadable_variables=["t", "q"])
+
+    packing = {"dtype": "i2", "scale_factor": 0.5, "_FillValue": -1}
+    _, session = icechunk_session([str(tmp_path / "a" / "b")])
+    write(packing, [1.0, np.nan, 3.0]).varve.to_icechunk(session)
+    write(packing, [2.0, np.nan, 2.5]).varve.to_icechunk(session, append_dim="t")
+    with pytest.raises(varve_zarr.Refused, match="q cannot be appended: its values would change"):
+        write({}, [1.25, 2.0, 3.0]).varve.to_icechunk(session, append_dim="t")
+    with pytest.raises(varve_zarr.Refused, match="no variable q, so that array q would be too short"):
+        write(packing, [1.0, 2.0, 3.0]).drop_vars("q").varve.to_icechunk(session, append_dim="t")
+    with zarr.config.set({"array.rectilinear_chunks": True}):
+        got = xr.open_zarr(session.store, consolidated=False, chunks=None).load()
+    xr.testing.assert_identical(got, truth(names[:2]))
+
+
+def test_icechunk_refuses_chunks_that_are_not_full(tmp_path: Path) -> None:
+    name = tmp_path / "a.nc"
+    xr.Dataset({"v": ("t", np.arange(5.0))}).to_netcdf(name, encoding={"v": {"zlib": True, "chunksizes": (3,)}})
+    one = varve_zarr.open_virtual(name)
+    _, session = icechunk_session([str(tmp_path / "a" / "b")])
+    with pytest.raises(varve_zarr.Unsupported, match="v: a chunk that is not full"):
+        xr.concat([one, one], "t").varve.to_icechunk(session)
+    one.varve.to_icechunk(session)
+    with pytest.raises(varve_zarr.Unsupported, match="v: a chunk that is not full"):
+        one.varve.to_icechunk(session, append_dim="t")
+
+
+def test_attributes_that_decode_values(tmp_path: Path) -> None:
+    """Values are decoded in the type of scale_factor. Times stay times if xarray drops attributes."""
+    names = []
+    for scale in (np.float32(0.01), np.float64(0.01)):
+        ds = xr.Dataset({"v": ("t", np.arange(4) * 0.01), "when": ("t", np.arange(4), {"units": "days since 2000-01-01"})})
+        names.append(str(tmp_path / f"{len(names)}.nc"))
+        ds.to_netcdf(names[-1], encoding={"v": {"dtype": "i2", "scale_factor": scale}})
+    parts, loaded = [varve_zarr.open_virtual(n) for n in names], [xr.open_dataset(n).load() for n in names]
+    with pytest.raises(varve_zarr.Unsupported, match=r"scale_factor is 0\.01 \(float32\) in one array and 0\.01 \(float64\)"):
+        xr.concat(parts, "t")
+    got = read(xr.concat([parts[0]] * 2, "t", combine_attrs="drop"), tmp_path)
+    xr.testing.assert_identical(got, xr.concat([loaded[0]] * 2, "t", combine_attrs="drop"))
+
+
+def test_loaded_numbers_with_units_of_time(files: list[str], tmp_path: Path) -> None:
+    vds = varve_zarr.open_virtual(files[1], decode_times=False)
+    assert vds.time.values[0] == 31
+    xr.testing.assert_identical(read(vds, tmp_path), truth(files[1:2]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
@@ -11,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from xarray import conventions
+from xarray.backends.zarr import FillValueCoder
 
 from varve_zarr import virtual
 from varve_zarr._refs import Axis, Form, Source, VirtualArray, decoding_of
@@ -38,14 +41,24 @@ async def _write(dataset: xr.Dataset, store: Any, group: str, append_dim: str | 
         if there is not None and append_dim not in variable.dims:
             continue  # as with append_dim of xarray's to_zarr
         if there is not None and not isinstance(variable._data, VirtualArray):
-            variable = _encoded_like(variable, there)
+            variable = _encoded_like(str(name), variable, there)
         array, document = virtual.encoded(dataset, str(name), variable)
         first = [0] * array.ndim
         if there is not None:
             axis = variable.dims.index(append_dim)
             document, first[axis] = _appended(str(name), array, document, there, axis)
+        if "encoded_chunk_shapes" in document["chunk_grid"]["configuration"]:
+            raise Unsupported(
+                f"{name}: a chunk that is not full is inside the array, which readers of Icechunk cannot decode:"
+                " use varve build and varve export icechunk"
+            )
         planned.append((f"{below}{name}", array, document, first))
-    if append_dim is None:
+    if append_dim is not None:
+        async for name in store.list_dir(group):
+            there = await _get(store, f"{below}{name}/zarr.json")
+            if there and append_dim in (there.get("dimension_names") or ()) and name not in dataset.variables:
+                raise Refused(f"append_dim: the dataset has no variable {name}, so that array {below}{name} would be too short")
+    else:
         attributes, _ = virtual.json_attributes(dataset.attrs)
         for parent in itertools.accumulate(group.split("/")[:-1], "{}/{}".format) if group else ():
             if await _get(store, f"{parent}/zarr.json") is None:
@@ -84,13 +97,19 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _encoded_like(variable: xr.Variable, there: dict[str, Any]) -> xr.Variable:
+def _encoded_like(name: str, variable: xr.Variable, there: dict[str, Any]) -> xr.Variable:
     """Return loaded values with the encoding of the array to which they are appended: type, units and packing."""
     like = ("units", "calendar", "scale_factor", "add_offset")
     encoding: dict[str, Any] = {k: there["attributes"][k] for k in like if k in there["attributes"]}
     if variable.dtype.kind not in "OUT":
         encoding["dtype"] = np.dtype(there["data_type"])
-    return xr.Variable(variable.dims, variable.values, {k: v for k, v in variable.attrs.items() if k not in encoding}, encoding)
+    if "_FillValue" in there["attributes"] and variable.dtype.kind not in "OUT":
+        encoding["_FillValue"] = FillValueCoder.decode(there["attributes"]["_FillValue"], there["data_type"])
+    like_it = xr.Variable(variable.dims, variable.values, {k: v for k, v in variable.attrs.items() if k not in encoding}, encoding)
+    with contextlib.suppress(OverflowError, ValueError):
+        if virtual.has_values(conventions.encode_cf_variable(like_it, name=name), variable):
+            return like_it
+    raise Refused(f"{name} cannot be appended: its values would change if they were encoded as the stored ones are ({encoding})")
 
 
 def _appended(name: str, array: VirtualArray, document: dict[str, Any], there: dict[str, Any], axis: int) -> tuple[dict[str, Any], int]:
@@ -110,8 +129,6 @@ def _appended(name: str, array: VirtualArray, document: dict[str, Any], there: d
     along = Axis(old.lengths + new.lengths, old.encoded + new.encoded)
     axes = [along if k == axis else a for k, a in enumerate(array.axes)]
     grid = virtual.chunk_grid(axes)
-    if "encoded_chunk_shapes" in grid["configuration"]:
-        raise Unsupported(f"{name}: the last stored chunk is not full, and readers of Icechunk cannot have such a chunk inside an array")
     return {**there, "shape": [a.size for a in axes], "chunk_grid": grid}, len(old.lengths)
 
 

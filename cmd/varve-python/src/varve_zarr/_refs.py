@@ -71,7 +71,7 @@ class Form:
         """Describe the first difference, or return an empty text."""
         ours, theirs = dict(self.decoding), dict(other.decoding)
         for name in _DECODING:
-            a, b = (str(of[name]) if name in of else "missing" for of in (ours, theirs))
+            a, b = (_described(name, of[name]) if name in of else "missing" for of in (ours, theirs))
             if a != b:
                 return f"attribute {name} is {a} in one array and {b} in another"
         for name in ("data_type", "codecs", "fill_value"):
@@ -85,12 +85,35 @@ PACKING = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsign
 _DECODING = (*PACKING, "units", "calendar")
 
 
+def _described(name: str, value: Any) -> str:
+    """Return an attribute as text, with the type if values are decoded in that."""
+    return f"{value!s} ({np.asarray(value).dtype})" if name in ("scale_factor", "add_offset") else str(value)
+
+
 def decoding_of(attributes: Json) -> tuple[tuple[str, Any], ...]:
     """Return the attributes that say how to decode values."""
     return tuple((name, attributes[name]) for name in _DECODING if name in attributes)
 
 
 _NO_VALUES = "A virtual array has no values: name the variable in loadable_variables= of open_virtual, or build a manifest and open that"
+
+
+class _Unread:
+    """Which values are missing. xarray asks when it compares, and needs no answer if references are equal."""
+
+    def __and__(self, other: object) -> _Unread:
+        return self
+
+    def __invert__(self) -> _Unread:
+        raise Unsupported(_NO_VALUES)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        raise Unsupported(_NO_VALUES)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if ufunc is np.bitwise_or:
+            return inputs[0]
+        raise Unsupported(_NO_VALUES)
 
 
 class VirtualArray:
@@ -139,8 +162,8 @@ class VirtualArray:
         raise Unsupported(_NO_VALUES)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        if ufunc is np.isnan:
-            return np.broadcast_to(np.False_, self.shape)
+        if ufunc in (np.isnan, np.isnat):
+            return _Unread()
         return NotImplemented
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
@@ -171,10 +194,9 @@ class VirtualArray:
         return self.axes == other.axes and not self.form.difference(other.form) and bool(np.all(self.refs == other.refs))
 
     def astype(self, dtype: Any, copy: bool = True, **options: Any) -> VirtualArray:  # noqa: ARG002
-        if np.dtype(dtype) != self.dtype:
-            raise Unsupported(
-                f"a virtual array of {self.dtype} cannot be converted to {np.dtype(dtype)}: build a manifest, and convert that"
-            )
+        wanted = np.dtype(dtype)
+        if wanted != self.dtype and not (wanted.kind == self.dtype.kind and wanted.itemsize == 0):  # bytes of any length
+            raise Unsupported(f"a virtual array of {self.dtype} cannot be converted to {wanted}: build a manifest, and convert that")
         return self
 
     def transpose(self, *order: Any) -> VirtualArray:
@@ -198,8 +220,12 @@ class VirtualArray:
                 continue
             if isinstance(part, slice):
                 out = out._slice(axis, part)
+            elif np.ndim(part) > 1:
+                raise Unsupported(
+                    "virtual arrays have selections along one dimension at a time only: build a manifest, and select from that"
+                )
             elif np.ndim(part):
-                out = out._gather(axis, np.asarray(part).reshape(-1))
+                out = out._gather(axis, np.asarray(part))
             else:
                 out = out._at(axis, int(part))._squeeze(axis)
                 continue
@@ -256,9 +282,9 @@ class VirtualArray:
         for later in self.axes[axis + 1 :]:
             row = row[..., None] * np.asarray(later.encoded, np.int64)
         refs = refs.copy()
-        some = refs[(slice(None),) * axis + (n,)]
+        some = refs[(slice(None),) * axis + (slice(n, n + 1),)]
         for position in np.ndindex(some.shape):
-            size = int(row[position[axis:]]) if row.ndim else int(row)
+            size = int(row[position[axis + 1 :]])
             one = some[position]
             if isinstance(one["source"], bytes):
                 some[position] = (one["source"][begin * size : end * size], 0, (end - begin) * size)
@@ -270,7 +296,14 @@ class VirtualArray:
 
     def _gather(self, axis: int, indices: npt.NDArray[Any]) -> VirtualArray:
         """Select runs of whole chunks. A run of -1 becomes one chunk that xarray is to mask."""
-        breaks = np.flatnonzero(np.where((indices[1:] == -1) & (indices[:-1] == -1), 1, np.diff(indices)) != 1) + 1
+        size = self.axes[axis].size
+        if indices.dtype == bool:
+            indices = np.flatnonzero(indices)
+        if len(outside := indices[(indices < -size) & (indices != -1) | (indices >= size)]):
+            raise IndexError(f"index {outside[0]} is out of bounds for an axis of {size}")
+        indices = np.where(indices < -1, indices + size, indices)
+        masked = indices == -1
+        breaks = np.flatnonzero((masked[1:] != masked[:-1]) | ~masked[1:] & (np.diff(indices) != 1)) + 1
         pieces = []
         for run in np.split(indices, breaks) if len(indices) else ():
             if run[0] == -1:
@@ -295,10 +328,10 @@ def _check_flat(form: Form, doing: str) -> None:
 
 def _combinable(arrays: Sequence[VirtualArray], but: int | None) -> VirtualArray:
     """Return the first array, after a check that the others can be beside it along an axis."""
+    if not all(isinstance(a, VirtualArray) for a in arrays):
+        raise Usage("virtual arrays cannot be combined with loaded ones: open all with the same loadable_variables")
     first = arrays[0]
     for other in arrays[1:]:
-        if not isinstance(other, VirtualArray):
-            raise Usage("virtual arrays cannot be combined with loaded ones: open all with the same loadable_variables")
         difference = first.form.difference(other.form)
         if not difference and first.ndim != other.ndim:
             difference = f"one array has {first.ndim} dimensions and another {other.ndim}"
@@ -307,7 +340,8 @@ def _combinable(arrays: Sequence[VirtualArray], but: int | None) -> VirtualArray
                 difference = f"chunks along axis {k} have lengths {_short(a.encoded)} in one array and {_short(b.encoded)} in another"
         if difference:
             raise Unsupported(
-                f"virtual arrays cannot be combined: {difference}. Pass the files to varve_zarr.build, which re-encodes chunks that differ"
+                f"virtual arrays cannot be combined: {difference}. Pass the files to varve_zarr.build, which re-encodes"
+                " chunks that differ, or name the variable in loadable_variables= of open_virtual"
             )
     return first
 
@@ -346,8 +380,15 @@ def broadcast_to(array: VirtualArray, shape: Sequence[int], **options: Any) -> V
     return array.with_parts(axes, np.broadcast_to(array.refs, counts))
 
 
-def full_like(array: VirtualArray, fill_value: Any, dtype: Any = None, **options: Any) -> npt.NDArray[Any]:  # noqa: ARG001
-    """Return one value in the shape of an array, without its memory. xarray makes masks of it."""
+def full_like(array: VirtualArray, fill_value: Any, dtype: Any = None, **options: Any) -> Any:  # noqa: ARG001
+    """Return one value in the shape of an array, without its memory. xarray asks so which integers are missing."""
+    if (
+        fill_value is False
+        and dtype is not None
+        and np.dtype(dtype) == bool
+        and {"_FillValue", "missing_value"} & dict(array.form.decoding).keys()
+    ):
+        return _Unread()
     return np.broadcast_to(np.asarray(fill_value, dtype or array.dtype), array.shape)
 
 

@@ -88,11 +88,17 @@ def open_virtual(
 def _virtual_of(decoded: xr.Dataset, loaded: set[Any], store: backend.VarveStore, infos: Mapping[str, ArrayInfo]) -> xr.Dataset:
     """Return a dataset with the values of some variables, and references instead of those of the others."""
     variables = {}
+    inherited: dict[Any, dict[str, Any]] = {}  # bounds have the units of their time, which may be loaded and get others
+    for variable in decoded.variables.values():
+        of = {**variable.encoding, **variable.attrs}
+        if "bounds" in of and "since" in str(of.get("units")):
+            inherited[of["bounds"]] = {k: of[k] for k in ("units", "calendar") if k in of}
     for name, variable in decoded.variables.items():
         if name in loaded:
             variables[name] = variable.load()
             continue
         raw = store._variable(infos[str(name)])
+        raw.attrs = {**inherited.get(name, {}), **raw.attrs}
         attributes = {k: v for k, v in raw.attrs.items() if k != "coordinates" or "coordinates" not in variable.encoding}
         variables[name] = xr.Variable(raw.dims, _array_of(store._dataset, infos[str(name)], raw.attrs), attributes)
     coords = {name: variables.pop(name) for name in decoded.coords}
@@ -230,11 +236,13 @@ def encoded(dataset: xr.Dataset, name: str, variable: xr.Variable) -> tuple[Virt
     if isinstance(variable._data, VirtualArray):
         array = variable._data
         # xarray drops attributes where datasets differ, but without these the values would be wrong.
-        attrs = {**{k: v for k, v in array.form.decoding if k in PACKING}, **variable.attrs}
+        decoding = dict(array.form.decoding)
+        is_time = "since" in str(decoding.get("units"))
+        attrs = {**{k: v for k, v in decoding.items() if k in PACKING or is_time}, **variable.attrs}
         if any(isinstance(source, str) for source in array.refs["source"].flat):
             raise Usage(f"{name}: an index of -1 selects from its chunks: use slice(-1, None), or fill_value= of reindex")
     else:
-        variable = conventions.encode_cf_variable(variable, name=name)
+        variable = stored(name, variable)
         array, attrs = _inline(name, variable), dict(variable.attrs)
     if name not in dataset.coords and "coordinates" not in attrs:
         beside = [str(c) for c, v in dataset.coords.variables.items() if c not in dataset.dims and set(v.dims) <= set(variable.dims)]
@@ -258,8 +266,27 @@ def encoded(dataset: xr.Dataset, name: str, variable: xr.Variable) -> tuple[Virt
     return array, document
 
 
+def stored(name: str, variable: xr.Variable) -> xr.Variable:
+    """Encode a loaded variable as its file was, or without packing if that would change its values."""
+    for one in (variable, variable.drop_encoding()):
+        with contextlib.suppress(OverflowError, ValueError):
+            made = conventions.encode_cf_variable(one, name=name)
+            if has_values(made, variable):
+                return made
+    raise Unsupported(f"{name}: its loaded values would change when they are encoded: drop the variable, or do not load it")
+
+
+def has_values(encoded: xr.Variable, variable: xr.Variable) -> bool:
+    """Whether an encoded variable decodes to the values of another."""
+    cftime = variable.dtype == object and variable.size > 0 and hasattr(variable.values.flat[0], "calendar")
+    times = xr.coders.CFDatetimeCoder(use_cftime=cftime or None) if cftime or variable.dtype.kind == "M" else False
+    decoded = conventions.decode_cf_variable("", encoded, decode_times=times, decode_timedelta=variable.dtype.kind == "m")
+    same = xr.Variable(decoded.dims, decoded.values).equals(xr.Variable(variable.dims, variable.values))  # type: ignore[no-untyped-call]
+    return bool(same)
+
+
 def _inline(name: str, variable: xr.Variable) -> VirtualArray:
-    values = np.ascontiguousarray(variable.values)
+    values = np.asarray(variable.values, order="C")  # np.ascontiguousarray gives scalars a dimension
     if values.dtype.kind in "OUT":
         texts = [str(v).encode() for v in values.reshape(-1)]
         data = len(texts).to_bytes(4, "little") + b"".join(len(t).to_bytes(4, "little") + t for t in texts)
@@ -334,7 +361,10 @@ def write_references(
                 vds = open_virtual(name, loadable_variables=(), parser=parser, storage_options=storage, allow=flags.get("allow"))
                 header = _header(vds)
                 if header not in recipes:
-                    recipes[header] = preprocess(_stamped(vds))
+                    made = preprocess(_stamped(vds))
+                    if not isinstance(made, xr.Dataset):
+                        raise Usage(f"preprocess= returned {type(made).__name__} for {name}: return a Dataset")
+                    recipes[header] = made
                 _write(_applied(recipes[header], vds), file)
                 urls.update(sources_of(vds))
     return {url.rpartition("/")[0] if "://" in url else os.path.dirname(url) for url in map(absolute, urls)}
