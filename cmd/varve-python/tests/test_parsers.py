@@ -120,3 +120,45 @@ def test_append(classic: list[str], tmp_path: Path) -> None:
     made = varve_zarr.append(made.path, varve_zarr.open_virtual(classic[1]))
     xr.testing.assert_allclose(made.open(chunks=None).load(), truth(classic[:2]))
     assert len(list((tmp_path / "a.varve.references").iterdir())) == 2
+
+
+def references(places: list[str], offset: Any, **more: Any) -> dict[str, Any]:
+    zarray = {"shape": [8], "chunks": [4], "dtype": "<f4", "fill_value": None, "order": "C", "filters": None, "compressor": None}
+    ranges = {f"v/{n}": [place, offset + 16 * n, offset * 0 + 16] for n, place in enumerate(places)}
+    attributes = json.dumps({"_ARRAY_DIMENSIONS": ["x"]})
+    return {
+        ".zgroup": '{"zarr_format": 2}',
+        "v/.zarray": json.dumps({**zarray, "zarr_format": 2}),
+        "v/.zattrs": attributes,
+        **ranges,
+        **more,
+    }
+
+
+def test_numpy_integers_and_bytes(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(bytes(16) + np.arange(4, dtype="<f4").tobytes())
+    inline = np.arange(4, 8, dtype="<f4").tobytes()
+    refs = references([str(tmp_path / "a.bin")], np.int64(16), **{"v/1": inline})
+    made = varve_zarr.build(tmp_path / "a.varve", tmp_path / "a.bin", parser=lambda _: refs)
+    assert made.open(chunks=None).v.values.tolist() == [0, 1, 2, 3, 4, 5, 6, 7]
+
+
+def test_references_elsewhere_need_permission(tmp_path: Path) -> None:
+    """References may come from a file of someone else, so that a file must not name others anywhere."""
+    for name in ("here/a.bin", "elsewhere/b.bin"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(np.arange(8, dtype="<f4").tobytes())
+    refs = references([str(tmp_path / "elsewhere/b.bin")] * 2, 0)
+    with pytest.raises(varve_zarr.VarveError, match="--allow"):
+        varve_zarr.build(tmp_path / "a.varve", tmp_path / "here/a.bin", parser=lambda _: refs)
+    with pytest.raises(varve_zarr.VarveError, match="--allow"):
+        varve_zarr.open_virtual(tmp_path / "here/a.bin", parser=lambda _: refs)
+    made = varve_zarr.build(tmp_path / "a.varve", tmp_path / "here/a.bin", parser=lambda _: refs, allow=[str(tmp_path / "elsewhere")])
+    assert made.open(chunks=None).v.values.tolist() == [0, 1, 2, 3, 4, 5, 6, 7]
+
+
+def test_preprocess_must_return_a_dataset(classic: list[str], tmp_path: Path) -> None:
+    for wrong in (lambda _: None, lambda ds: ds.v):
+        with pytest.raises(varve_zarr.Usage, match=r"preprocess= returned (NoneType|DataArray) for .*0\.nc: return a Dataset"):
+            varve_zarr.build(tmp_path / "a.varve", classic, preprocess=wrong)
+    assert not list(tmp_path.iterdir())

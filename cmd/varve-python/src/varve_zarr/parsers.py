@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import inspect
 import json
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any
 
@@ -28,7 +29,7 @@ def register_parser(name: str, function: Parser) -> None:
 
 
 def parse(parser: str | Parser, file: str, to: IO[str]) -> set[str]:
-    """Write the references of a file as JSON, and return the URLs to which they refer."""
+    """Write the references of a file as JSON, and return the places that they may refer to: the folder of the file."""
     function = _parsers.get(parser) if isinstance(parser, str) else parser
     if function is None:
         raise Usage(
@@ -45,8 +46,9 @@ def parse(parser: str | Parser, file: str, to: IO[str]) -> set[str]:
         raise Usage(
             f"parser={parser!r} returned {type(found).__name__} for {file}: return a ManifestStore of VirtualiZarr, or a dict of references"
         )
-    json.dump({"version": 1, "refs": refs}, to)
-    return {value[0] for value in refs.values() if isinstance(value, list | tuple)}
+    refs = {key: "base64:" + base64.b64encode(value).decode() if isinstance(value, bytes) else value for key, value in refs.items()}
+    json.dump({"version": 1, "refs": refs}, to, default=operator.index)  # NumPy's integers
+    return {where}
 
 
 def _parameters(function: Parser) -> int:
