@@ -526,3 +526,28 @@ def test_loaded_numbers_with_units_of_time(files: list[str], tmp_path: Path) -> 
     vds = varve_zarr.open_virtual(files[1], decode_times=False)
     assert vds.time.values[0] == 31
     xr.testing.assert_identical(read(vds, tmp_path), truth(files[1:2]))
+
+
+def test_an_append_of_a_changed_source_is_taken_back(files: list[str], tmp_path: Path) -> None:
+    copy = tmp_path / "a.nc"
+    copy.write_bytes(Path(files[1]).read_bytes())
+    made = varve_zarr.open_virtual(files[0]).varve.build(tmp_path / "a.varve")
+    later = varve_zarr.open_virtual(copy)
+    with copy.open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(varve_zarr.SourceChanged, match=r"a\.nc.*open it again\.$"):
+        varve_zarr.append(made.path, later, allow=[str(Path(files[0]).parent)])
+    xr.testing.assert_identical(varve_zarr.Manifest(made.path).open(chunks=None).load(), truth(files[:1]))
+
+
+def test_empty_arrays_are_stacked(tmp_path: Path) -> None:
+    xr.Dataset({"v": (("t", "x"), np.zeros((0, 3)))}).to_netcdf(tmp_path / "a.nc")
+    one = varve_zarr.open_virtual(tmp_path / "a.nc")
+    assert xr.concat([one, one], "m").v.shape == (2, 0, 3)
+    assert xr.concat([one, one], "x").v.shape == (0, 6)
+
+
+def test_links(files: list[str], tmp_path: Path) -> None:
+    link = tmp_path / "link.nc"
+    link.symlink_to(files[0])
+    xr.testing.assert_identical(read(varve_zarr.open_virtual(link), tmp_path), truth(files[:1]))

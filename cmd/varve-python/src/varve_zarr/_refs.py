@@ -349,7 +349,7 @@ def _combinable(arrays: Sequence[VirtualArray], but: int | None) -> VirtualArray
 def concatenate(arrays: Sequence[VirtualArray], axis: int = 0, **options: Any) -> VirtualArray:  # noqa: ARG001
     if axis is None:
         raise Unsupported("virtual arrays cannot be flattened")
-    arrays = [a for a in arrays if not (isinstance(a, VirtualArray) and 0 in a.shape)] or list(arrays[:1])
+    arrays = [a for a in arrays if not (isinstance(a, VirtualArray) and a.ndim and a.shape[axis] == 0)] or list(arrays[:1])
     axis %= arrays[0].ndim
     first = _combinable(arrays, axis)
     along = Axis(*(tuple(n for a in arrays for n in getattr(a.axes[axis], part)) for part in ("lengths", "encoded")))

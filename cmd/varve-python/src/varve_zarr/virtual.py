@@ -20,7 +20,7 @@ from xarray import conventions
 from xarray.backends import StoreBackendEntrypoint
 from xarray.backends.zarr import FillValueCoder
 
-from varve_zarr import backend, commands, parallel, parsers
+from varve_zarr import backend, commands, maintenance, parallel, parsers
 from varve_zarr._dataset import ArrayInfo, Dataset, Options, absolute
 from varve_zarr._refs import PACKING, REF, Axis, Form, Source, VirtualArray, decoding_of
 from varve_zarr.errors import SourceChanged, Unsupported, Usage
@@ -367,7 +367,8 @@ def write_references(
                     recipes[header] = made
                 _write(_applied(recipes[header], vds), file)
                 urls.update(sources_of(vds))
-    return {url.rpartition("/")[0] if "://" in url else os.path.dirname(url) for url in map(absolute, urls)}
+    local = {name for url in map(absolute, urls) if "://" not in url for name in (url, os.path.realpath(url))}  # a link and its target
+    return {os.path.dirname(name) for name in local} | {url.rpartition("/")[0] for url in urls if "://" in url}
 
 
 @contextlib.contextmanager
@@ -453,8 +454,11 @@ def check_versions(dataset: xr.Dataset, made: Manifest) -> None:
         if then is None or then.size is None:
             continue
         if (then.size, then.modified, then.etag) != (now["size"], now.get("modified"), now.get("etag")):
-            stale = f"{made.path} refers to old positions: remove it"
-            raise SourceChanged(f"{then.url}: source has changed since open_virtual; open it again. {stale}")
+            earlier = made.snapshots[1:2]
+            if earlier:  # it was published for others, so take it back
+                maintenance.restore(made.path, earlier[0]["snapshot"], storage_options=made._storage)
+            stale = "" if earlier else f" {made.path} refers to old positions: remove it"
+            raise SourceChanged(f"{then.url}: source has changed since open_virtual; open it again.{stale}")
 
 
 __all__ += ["VirtualDataset", "check_versions", "sources_of", "write_references"]
