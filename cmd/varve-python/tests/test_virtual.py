@@ -451,7 +451,7 @@ def test_reindex_before_the_first_chunk(parts: list[xr.Dataset], files: list[str
 
 def test_questions_about_missing_values_are_refused(parts: list[xr.Dataset], files: list[str]) -> None:
     for ask in (
-        lambda ds: ds.raw.isnull(),
+        lambda ds: ds.raw.isnull().values,
         lambda ds: ds.raw.count(),
         lambda ds: ds.raw.fillna(0),
         lambda ds: ds.t2m.fillna(0),
@@ -460,8 +460,18 @@ def test_questions_about_missing_values_are_refused(parts: list[xr.Dataset], fil
     ):
         with pytest.raises(varve_zarr.Unsupported, match="no values"):
             ask(parts[0])
+    with pytest.raises(varve_zarr.VarveError, match="no values"):
+        parts[0].raw.drop_vars("time").combine_first(parts[2].raw.drop_vars("time"))
     with pytest.raises(varve_zarr.Usage, match="loaded ones"):
         xr.concat([truth(files[:1])[["raw"]], parts[0][["raw"]]], "time", **CONCAT)
+
+
+def test_merge_of_equal_variables(parts: list[xr.Dataset], files: list[str], tmp_path: Path) -> None:
+    """xarray fills missing values of one from the other, which needs no values if both are the same."""
+    again = varve_zarr.open_virtual(files[0])[["raw", "t2m"]]
+    merged = xr.merge([parts[0], again], compat="no_conflicts")
+    xr.testing.assert_identical(read(merged, tmp_path), truth(files[:1]))
+    assert parts[0].raw.combine_first(again.raw).identical(parts[0].raw)
 
 
 def test_bytes(tmp_path: Path) -> None:

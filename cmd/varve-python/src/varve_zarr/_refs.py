@@ -99,13 +99,21 @@ _NO_VALUES = "A virtual array has no values: name the variable in loadable_varia
 
 
 class _Unread:
-    """Which values are missing. xarray asks when it compares, and needs no answer if references are equal."""
+    """Which values are missing. xarray asks when it compares and merges, and needs no answer if references are equal."""
+
+    dtype = np.dtype(bool)
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape, self.ndim = shape, len(shape)
 
     def __and__(self, other: object) -> _Unread:
         return self
 
     def __invert__(self) -> _Unread:
-        raise Unsupported(_NO_VALUES)
+        return self
+
+    def astype(self, dtype: Any, **options: Any) -> _Unread:  # noqa: ARG002
+        return self
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         raise Unsupported(_NO_VALUES)
@@ -113,6 +121,13 @@ class _Unread:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if ufunc is np.bitwise_or:
             return inputs[0]
+        if ufunc is np.logical_not:
+            return self
+        raise Unsupported(_NO_VALUES)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        if function is np.where:
+            return where(*args, **options)
         raise Unsupported(_NO_VALUES)
 
 
@@ -163,7 +178,7 @@ class VirtualArray:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if ufunc in (np.isnan, np.isnat):
-            return _Unread()
+            return _Unread(self.shape)
         return NotImplemented
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
@@ -388,12 +403,16 @@ def full_like(array: VirtualArray, fill_value: Any, dtype: Any = None, **options
         and np.dtype(dtype) == bool
         and {"_FillValue", "missing_value"} & dict(array.form.decoding).keys()
     ):
-        return _Unread()
+        return _Unread(array.shape)
     return np.broadcast_to(np.asarray(fill_value, dtype or array.dtype), array.shape)
 
 
 def where(condition: Any, array: Any, other: Any) -> VirtualArray:
     """Make the chunks missing that xarray masks when it aligns datasets. Missing chunks read as the fill value."""
+    if isinstance(condition, _Unread):
+        if isinstance(array, VirtualArray) and isinstance(other, VirtualArray) and array.is_same(other):
+            return array
+        raise Unsupported(_NO_VALUES)
     if isinstance(array, VirtualArray) and np.all(condition):
         return array
     if not isinstance(array, VirtualArray) or np.ndim(other) != 0:
