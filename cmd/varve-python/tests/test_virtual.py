@@ -561,3 +561,12 @@ def test_links(files: list[str], tmp_path: Path) -> None:
     link = tmp_path / "link.nc"
     link.symlink_to(files[0])
     xr.testing.assert_identical(read(varve_zarr.open_virtual(link), tmp_path), truth(files[:1]))
+
+
+def test_attributes_with_nan(tmp_path: Path) -> None:
+    other = np.array([0x7FF8000000000123]).view("f8")[0]  # NaN with other bits
+    attrs = {"missing_value": np.nan, "valid_range": np.array([0.5, np.inf]), "other": other, "both": np.array([1.0, other])}
+    xr.Dataset({"v": ("t", [1.0, np.nan], attrs)}).to_netcdf(tmp_path / "a.nc", encoding={"v": {"_FillValue": None}})
+    want = truth([str(tmp_path / "a.nc")])
+    xr.testing.assert_identical(varve_zarr.build(tmp_path / "b.varve", tmp_path / "a.nc").open(chunks=None).load(), want)
+    xr.testing.assert_identical(read(varve_zarr.open_virtual(tmp_path / "a.nc"), tmp_path), want)

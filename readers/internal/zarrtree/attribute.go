@@ -180,7 +180,11 @@ func floatValues(items [][]byte) (readers.Value, bool) {
 		if err != nil || len(item) > 19 && !bytes.ContainsAny(item, ".eEnN") {
 			return v, false
 		}
-		v.Data = binary.LittleEndian.AppendUint64(v.Data, math.Float64bits(f))
+		bits := math.Float64bits(f)
+		if math.IsNaN(f) {
+			bits = 0x7ff8000000000000 // as other programs write NaN; Go's has another bit
+		}
+		v.Data = binary.LittleEndian.AppendUint64(v.Data, bits)
 	}
 	return v, true
 }

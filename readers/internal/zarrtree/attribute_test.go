@@ -1,6 +1,7 @@
 package zarrtree
 
 import (
+	"encoding/binary"
 	"math"
 	"testing"
 
@@ -40,6 +41,21 @@ func TestAttributeTypes(t *testing.T) {
 	}
 	if v := readers.Lookup(list, "count").Value; v.Type.Class != readers.Integer || len(v.Data) != 8 {
 		t.Errorf("an integer with the type float32 is %v, want it unchanged", v)
+	}
+}
+
+// TestNaNAttributes reads NaN with the bits that other programs write, so that it is shown as NaN.
+func TestNaNAttributes(t *testing.T) {
+	doc, err := parseV3([]byte(`{"zarr_format":3,"node_type":"group","attributes":{"one":NaN,"two":[1.5,NaN]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := doc.typedAttributes()
+	for name, at := range map[string]int{"one": 0, "two": 8} {
+		v := readers.Lookup(list, name).Value
+		if got := binary.LittleEndian.Uint64(v.Data[at:]); got != 0x7ff8000000000000 {
+			t.Errorf("%s is NaN with the bits %#x, want 0x7ff8000000000000", name, got)
+		}
 	}
 }
 

@@ -91,9 +91,16 @@ def _typed(described: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of a group or an array. Numbers whose type JSON does not show get it back."""
     attributes: dict[str, Any] = described["attributes"]
     for name, kind in described.get("types", {}).items():
-        value = np.array(attributes[name], dtype=np.float64).astype(kind)  # NumPy reads the texts of NaN and infinities
+        given = attributes[name]
+        numbers = [_number(n) for n in given] if isinstance(given, list) else _number(given)
+        value = np.array(numbers, dtype=np.float64).astype(kind)
         attributes[name] = value if value.ndim else value[()]
     return attributes
+
+
+def _number(value: Any) -> float:
+    """Return a number of an attribute. Texts are NaN and infinities, and for NaN with other bits, these in base 16."""
+    return float("nan") if isinstance(value, str) and value.startswith("0x") else float(value)
 
 
 def _chunks(runs: int | list[list[int]]) -> int | tuple[int, ...]:
