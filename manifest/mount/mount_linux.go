@@ -108,11 +108,12 @@ func detach(dir string) error {
 
 // setReadAhead raises the limit of the kernel's read-ahead, which is 128 KiB, if this process may do that.
 func (m *Mounted) setReadAhead(log *slog.Logger) {
-	var stat unix.Stat_t
-	if err := unix.Stat(m.dir, &stat); err != nil {
+	// Without a request to this process: if it was killed while it waits for itself, the kernel would wait forever.
+	var stat unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, m.dir, unix.AT_STATX_DONT_SYNC, 0, &stat); err != nil {
 		return
 	}
-	name := fmt.Sprintf("/sys/class/bdi/%d:%d/read_ahead_kb", unix.Major(stat.Dev), unix.Minor(stat.Dev))
+	name := fmt.Sprintf("/sys/class/bdi/%d:%d/read_ahead_kb", stat.Dev_major, stat.Dev_minor)
 	if err := os.WriteFile(name, []byte(strconv.Itoa(readAhead>>10)), 0o644); err != nil {
 		log.Debug("the kernel reads ahead 128 KiB", "error", err)
 	}

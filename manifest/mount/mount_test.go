@@ -3,9 +3,11 @@
 package mount
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -268,6 +270,7 @@ func TestKilled(t *testing.T) {
 		if _, err := Mount(dir, &Options{Handler: h}); err != nil {
 			t.Fatal(err)
 		}
+		fmt.Println("mounted")
 		<-t.Context().Done() // until the process is killed
 	}
 	out := filepath.Join(t.TempDir(), "weather.varve")
@@ -276,11 +279,16 @@ func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
 	cmd.Env = append(os.Environ(), "VARVE_TEST_MOUNT="+dir, "VARVE_TEST_MANIFEST="+out)
-	if err := cmd.Start(); err != nil {
+	said, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	for !isMountPoint(dir) {
-		time.Sleep(10 * time.Millisecond)
+	// Until Mount is done: a process that is killed while it waits for its own mount never ends.
+	if line, err := bufio.NewReader(said).ReadString('\n'); line != "mounted\n" {
+		t.Fatalf("the process said %q, %v", line, err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
