@@ -128,7 +128,7 @@ func (o *serveOptions) check() error {
 		return usageError{fmt.Errorf("--log-format %s: want text or json", o.logFormat)}
 	}
 	if _, _, err := net.SplitHostPort(o.listen); err != nil && !strings.HasPrefix(o.listen, "unix:") && o.listen != serve.Systemd {
-		return usageError{fmt.Errorf("--listen %s: want HOST:PORT, such as 127.0.0.1:8000, unix:PATH or systemd:", o.listen)}
+		return usageError{fmt.Errorf("--listen %s: want HOST:PORT, such as 127.0.0.1:8000, or unix:PATH, or systemd: for a socket of systemd", o.listen)}
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (c *classic) add(ctx context.Context, d *dataset, a *store.Array) error {
 	if err := checkName("variable", name); err != nil {
 		return err
 	}
-	if c.bytes += elements(schema.Shape) * float64(max(t.Size, 1)); c.bytes > maxFile {
+	if c.bytes += float64(elements(schema.Shape) * float64(max(t.Size, 1))); c.bytes > maxFile {
 		return fmt.Errorf("the file would have more than 2^62 bytes: %w", errors.ErrUnsupported)
 	}
 	v := &classicVariable{array: a, kind: kind, width: int64(t.Size)}

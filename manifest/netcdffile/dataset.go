@@ -480,8 +480,8 @@ func (d *dataset) content(v *added) (*arrayChunks, error) {
 		return nil, err
 	}
 	c.size = unit * int64(elements(shape))
-	const keyBytes = 1024 // more than a chunk takes in an index
-	own := float64(c.plain.Grid().Chunks()) * float64(c.size+keyBytes)
+	const keyBytes = 1024                                                       // more than a chunk takes in an index
+	own := float64(float64(c.plain.Grid().Chunks()) * float64(c.size+keyBytes)) // rounded before it is added, on all systems
 	if d.bytes+own > maxFile {
 		return nil, fmt.Errorf("the file would have more than 2^62 bytes: %w", errors.ErrUnsupported)
 	}

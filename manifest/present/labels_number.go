@@ -184,7 +184,7 @@ func (l *numberLabels) across(q query) ([]int64, error) {
 		if n < low.number || n > high.number {
 			turns = math.Ceil((low.number - tolerance - n) / circle)
 		}
-		if n += turns * circle; n >= low.number-tolerance && n <= high.number+tolerance {
+		if n += float64(turns * circle); n >= low.number-tolerance && n <= high.number+tolerance {
 			list = append(list, int64(i))
 			at[int64(i)] = n
 			isAcross = isAcross || turns != 0

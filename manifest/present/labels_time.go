@@ -125,7 +125,7 @@ func (l *timeLabels) closest(text string) (int64, error) {
 		if !ok {
 			continue
 		}
-		d := math.Abs(float64(t.Seconds-want.Seconds) + float64(t.Nanoseconds-want.Nanoseconds)*1e-9)
+		d := math.Abs(float64(t.Seconds-want.Seconds) + float64(float64(t.Nanoseconds-want.Nanoseconds)*1e-9))
 		if b, _ := l.at(max(best, 0)); d < least || d == least && t.Compare(b) > 0 {
 			best, least = i, d
 		}
