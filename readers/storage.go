@@ -104,6 +104,7 @@ type Other struct {
 	// The state of Source when the ref was made, as far as it was recorded.
 	ETag     string
 	Modified time.Time // Source has not changed since this time
+	Size     int64     // 0 if it was not recorded; otherwise Modified is the time of its last change
 }
 
 // String describes the location.

@@ -1,18 +1,23 @@
 package ingest
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"varve/manifest"
 	"varve/manifest/plan"
 	"varve/manifest/repo"
+	"varve/readers/source"
 )
 
 // some returns a random part of a list, with at least one element, in the same order.
@@ -165,6 +170,53 @@ func TestRefresh(t *testing.T) {
 	if current(t, out).ID != before {
 		t.Error("a refused command made a snapshot")
 	}
+}
+
+// TestRefreshOfVersions checks that references which say the version of a file are not used for another one.
+func TestRefreshOfVersions(t *testing.T) {
+	configured(t)
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "a.varve")
+	name, data := filepath.Join(dir, writeKerchunk(t, dir, 0)), filepath.Join(dir, "part0.bin")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := strings.Trim(string(regexp.MustCompile(`"[^"]*part0\.bin"`).Find(text)), `"`)
+	versions := fmt.Sprintf(`{"version":1,"sources":{%q:{"size":%d,"modified":%q}},"refs":%s}`, url, info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano), refsOf(t, text))
+	if err := os.WriteFile(name, []byte(versions), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	mustBuild(t, out, name)
+	if r, err := Refresh(t.Context(), out, optionsFor()); err != nil || r.IsNew() {
+		t.Fatalf("refresh without changes: %+v, %v", r, err)
+	}
+	for _, change := range []func() error{
+		func() error { later := info.ModTime().Add(time.Hour); return os.Chtimes(data, later, later) },
+		func() error {
+			return errors.Join(os.Truncate(data, info.Size()+8), os.Chtimes(data, info.ModTime(), info.ModTime()))
+		},
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Refresh(t.Context(), out, optionsFor()); err == nil || !strings.Contains(err.Error(), "part0.bin") || !errors.Is(err, source.ErrChanged) {
+			t.Errorf("refresh after a change: %v", err)
+		}
+	}
+}
+
+// refsOf returns the member "refs" of a set of references.
+func refsOf(t *testing.T, text []byte) json.RawMessage {
+	t.Helper()
+	var set struct{ Refs json.RawMessage }
+	if err := json.Unmarshal(text, &set); err != nil {
+		t.Fatal(err)
+	}
+	return set.Refs
 }
 
 // TestSyncOfReferences checks that sources keep what they name in other files when other sources are removed or scanned again,

@@ -30,7 +30,14 @@ func (o *opened) identify(x *readers.Other) (out manifest.Source, size int64, er
 	if x.ETag != "" && out.ETag != "" && strings.Trim(x.ETag, `"`) != strings.Trim(out.ETag, `"`) {
 		return out, size, fmt.Errorf("%s: %w: its ETag is %s, but %s expects %s", out.URL, source.ErrChanged, out.ETag, o.src.Name(), x.ETag)
 	}
-	if !x.Modified.IsZero() && out.Modified.Truncate(time.Second).After(x.Modified) {
+	if x.Size > 0 && x.Size != size {
+		return out, size, fmt.Errorf("%s: %w: it has %d bytes, but %s expects %d", out.URL, source.ErrChanged, size, o.src.Name(), x.Size)
+	}
+	isOther := out.Modified.Truncate(time.Second).After(x.Modified)
+	if x.Size > 0 { // the time is that of the file then
+		isOther = !out.Modified.Equal(x.Modified)
+	}
+	if !x.Modified.IsZero() && !out.Modified.IsZero() && isOther {
 		return out, size, fmt.Errorf("%s: %w: it was modified on %s, but %s expects the version of %s", out.URL, source.ErrChanged, out.Modified, o.src.Name(), x.Modified)
 	}
 	return out, size, nil

@@ -6,6 +6,7 @@ import datetime
 import functools
 import http.server
 import json
+import os
 import pickle
 import re
 import shutil
@@ -229,8 +230,24 @@ def test_changed_source(files: list[str], tmp_path: Path) -> None:
     vds = varve_zarr.open_virtual(copy)
     with copy.open("ab") as file:
         file.write(b"more")
-    with pytest.raises(varve_zarr.SourceChanged, match=r"a\.nc.*open it again"):
+    with pytest.raises(varve_zarr.SourceChanged, match=r"a\.nc: source has changed: it has .* bytes"):
         vds.varve.build(tmp_path / "a.varve")
+    shutil.copy(files[0], copy)
+    os.utime(copy, (1_000_000_000, 1_000_000_000))  # the same size, and older
+    with pytest.raises(varve_zarr.SourceChanged, match=r"a\.nc: source has changed: it was modified"):
+        vds.varve.build(tmp_path / "b.varve")
+
+
+def test_refresh_keeps_no_old_positions(files: list[str], tmp_path: Path) -> None:
+    copy = tmp_path / "a.nc"
+    shutil.copy(files[0], copy)
+    made = varve_zarr.open_virtual(copy).varve.build(tmp_path / "a.varve")
+    shutil.copy(files[1], copy)
+    os.utime(copy, (2_000_000_000, 2_000_000_000))
+    with pytest.raises(varve_zarr.VarveError, match=r"a\.nc.*has changed"):
+        varve_zarr.refresh(made.path, allow=[str(tmp_path)])
+    with pytest.raises(varve_zarr.SourceChanged):
+        varve_zarr.Manifest(made.path).open(chunks=None).t2m.load()
 
 
 def test_padded_chunks(tmp_path: Path) -> None:
@@ -545,7 +562,7 @@ def test_an_append_of_a_changed_source_is_taken_back(files: list[str], tmp_path:
     later = varve_zarr.open_virtual(copy)
     with copy.open("ab") as file:
         file.write(b"more")
-    with pytest.raises(varve_zarr.SourceChanged, match=r"a\.nc.*open it again\.$"):
+    with pytest.raises(varve_zarr.SourceChanged, match=r"a\.nc: source has changed: it has .* bytes"):
         varve_zarr.append(made.path, later, allow=[str(Path(files[0]).parent)])
     xr.testing.assert_identical(varve_zarr.Manifest(made.path).open(chunks=None).load(), truth(files[:1]))
 

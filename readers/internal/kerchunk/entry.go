@@ -76,6 +76,7 @@ func (t templates) expand(url string) (string, error) {
 type placer struct {
 	reach     reach
 	templates templates
+	versions  map[string]version
 	last      string // URL of other, before expansion
 	raw       []byte // the same as JSON
 	other     *readers.Other
@@ -141,7 +142,8 @@ func (p *placer) source(r *readers.Ref, url string) error {
 		if expanded == "" {
 			return readers.Corruptf("URL is empty")
 		}
-		p.last, p.other = url, &readers.Other{Source: p.reach.place(expanded)}
+		v := p.versions[expanded]
+		p.last, p.other = url, &readers.Other{Source: p.reach.place(expanded), ETag: v.ETag, Modified: v.Modified, Size: v.Size}
 	}
 	r.Other = p.other
 	return nil

@@ -28,6 +28,7 @@ type index struct {
 	templates templates
 	version   string
 	gens      []generator
+	sources   map[string]version
 
 	flat, refs table
 	isNested   bool // the set has a member "refs"
@@ -109,6 +110,11 @@ func (x *index) member(s *scanner, name string) {
 		var err error
 		if x.templates, err = parseTemplates(s.capture()); err != nil && s.err == nil {
 			s.err = err
+		}
+	case name == "sources" && c == '{':
+		raw := s.capture()
+		if s.err == nil {
+			x.sources, s.err = parseVersions(raw)
 		}
 	case name == "gen" && c == '[':
 		raw := s.capture()
@@ -204,7 +210,7 @@ type jsonSet struct {
 // Refs reads the entries of an array again.
 func (s *jsonSet) Refs(ctx context.Context, a *zarrtree.Array) iter.Seq2[*readers.Ref, error] {
 	return func(yield func(*readers.Ref, error) bool) {
-		l := lookup{ctx: ctx, a: a, places: placer{reach: s.reach, templates: s.index.templates}, yield: yield}
+		l := lookup{ctx: ctx, a: a, places: placer{reach: s.reach, templates: s.index.templates, versions: s.index.sources}, yield: yield}
 		l.coords = make([]int64, a.Grid.Rank())
 		l.ref.Index = make([]uint64, a.Grid.Rank())
 		if a.Path != "" {

@@ -20,10 +20,10 @@ from xarray import conventions
 from xarray.backends import StoreBackendEntrypoint
 from xarray.backends.zarr import FillValueCoder
 
-from varve_zarr import backend, commands, maintenance, parallel, parsers
+from varve_zarr import backend, commands, parallel, parsers
 from varve_zarr._dataset import ArrayInfo, Dataset, Options, absolute
 from varve_zarr._refs import PACKING, REF, Axis, Form, Source, VirtualArray, decoding_of
-from varve_zarr.errors import SourceChanged, Unsupported, Usage
+from varve_zarr.errors import Unsupported, Usage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -382,7 +382,9 @@ def _new(folder: str, stem: str, names: list[str]) -> Iterator[IO[str]]:
 
 def _write(dataset: xr.Dataset, file: IO[str]) -> None:
     entries = _entries(dataset)
-    file.write('{"version":1,"refs":{\n' + next(entries))
+    versions = {s.url: {"size": s.size, "modified": s.modified, "etag": s.etag} for s in sources_of(dataset).values()}
+    known = {url: {key: value for key, value in v.items() if value} for url, v in versions.items()}
+    file.write(f'{{"version":1,"sources":{json.dumps(known)},"refs":{{\n' + next(entries))
     file.writelines(f",\n{entry}" for entry in entries)
     file.write("}}\n")
 
@@ -446,19 +448,4 @@ def sources_of(dataset: xr.Dataset) -> dict[str, Source]:
     return {s.url: s for a in arrays for s in a.refs["source"].flat if isinstance(s, Source)}
 
 
-def check_versions(dataset: xr.Dataset, made: Manifest) -> None:
-    """Raise an exception if a source changed between ``open_virtual`` and the build."""
-    scanned = sources_of(dataset)
-    for now in made.sources:
-        then = scanned.get(now["url"])
-        if then is None or then.size is None:
-            continue
-        if (then.size, then.modified, then.etag) != (now["size"], now.get("modified"), now.get("etag")):
-            earlier = made.snapshots[1:2]
-            if earlier:  # it was published for others, so take it back
-                maintenance.restore(made.path, earlier[0]["snapshot"], storage_options=made._storage)
-            stale = "" if earlier else f" {made.path} refers to old positions: remove it"
-            raise SourceChanged(f"{then.url}: source has changed since open_virtual; open it again.{stale}")
-
-
-__all__ += ["VirtualDataset", "check_versions", "sources_of", "write_references"]
+__all__ += ["VirtualDataset", "sources_of", "write_references"]
