@@ -48,7 +48,8 @@ between the files, and how many chunks are served verbatim.
 	opts.addPlanFlags(cmd.Flags())
 	opts.addKeepScan(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document")
-	cmd.Flags().StringVar(&opts.format, "format", "text", "print `text`, json, or github: annotations of GitHub Actions")
+	cmd.Flags().StringVar(&opts.format, "format", "text", "print `text`, or github: annotations of GitHub Actions")
+	cmd.MarkFlagsMutuallyExclusive("json", "format")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(words(checkFormats), cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&opts.clients, "clients", false, "say which Zarr clients read which arrays, and in which view of the server")
 	cmd.Flags().StringVar(&opts.html, "html", "", "write an HTML report to this `file`")
@@ -56,7 +57,7 @@ between the files, and how many chunks are served verbatim.
 }
 
 // checkFormats are the values of --format, and write what check found.
-var checkFormats = map[string]func(w io.Writer, o *ingest.Result, withClients bool) error{"text": checkText, "json": checkJSON, "github": checkGitHub}
+var checkFormats = map[string]func(w io.Writer, o *ingest.Result, withClients bool) error{"text": checkText, "github": checkGitHub}
 
 func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
 	write := checkJSON

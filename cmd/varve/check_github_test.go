@@ -34,7 +34,7 @@ func TestCheckGitHub(t *testing.T) {
 	if out := mustRun(t, "check", "2021-01.nc", "2021-03.nc", "--format", "github"); !strings.Contains(out, codecs) {
 		t.Errorf("got %q, want %q", out, codecs)
 	}
-	if _, err := runCommand(t, t.Context(), "check", "2021-01.nc", "--format", "yaml"); err == nil || err.Error() != "--format yaml: want github or json or text" {
+	if _, err := runCommand(t, t.Context(), "check", "2021-01.nc", "--format", "yaml"); err == nil || err.Error() != "--format yaml: want github or text" {
 		t.Errorf("yaml: %v", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 
@@ -66,12 +65,20 @@ func runGC(ctx context.Context, name string, opts *gcOptions, out io.Writer) err
 		return err
 	}
 	defer repository.Close()
+	how := &repo.GCOptions{Keep: opts.keep, Daily: opts.daily, DryRun: opts.dryRun}
 	if opts.policy != "" {
-		if err := opts.setPolicy(ctx, repository); err != nil {
+		policy, err := opts.parsePolicy()
+		if err != nil {
+			return usageError{err}
+		}
+		if err := repository.SetPolicy(ctx, policy); err != nil {
 			return err
 		}
+		if policy != nil {
+			how = policy.Options()
+		}
 	}
-	done, err := repository.GC(ctx, &repo.GCOptions{Keep: opts.keep, Daily: opts.daily, DryRun: opts.dryRun})
+	done, err := repository.GC(ctx, how)
 	if err != nil && len(done.Files) == 0 {
 		return err
 	}
@@ -90,10 +97,10 @@ func runGC(ctx context.Context, name string, opts *gcOptions, out io.Writer) err
 	}{len(done.Files), done.Bytes, done.Files, kept}, text))
 }
 
-// setPolicy stores --policy, and makes this command keep the same.
-func (o *gcOptions) setPolicy(ctx context.Context, repository *repo.Repository) error {
+// parsePolicy returns the policy in --policy, or nil for none.
+func (o *gcOptions) parsePolicy() (*repo.Policy, error) {
 	if o.policy == "none" {
-		return repository.SetPolicy(ctx, nil)
+		return nil, nil
 	}
 	policy := &repo.Policy{Keep: o.keep}
 	for _, part := range strings.Split(o.policy, ",") {
@@ -107,14 +114,10 @@ func (o *gcOptions) setPolicy(ctx context.Context, repository *repo.Repository) 
 		case name == "daily" && err == nil && n > 0:
 			policy.Daily = n
 		default:
-			return usageError{fmt.Errorf("--policy %s: want keep=N or keep=all, and daily=N, or none", o.policy)}
+			return nil, fmt.Errorf("--policy %s: want keep=N or keep=all, and daily=N, or none", o.policy)
 		}
 	}
-	o.keep, o.daily = policy.Keep, policy.Daily
-	if policy.Keep == 0 {
-		o.keep = math.MaxInt
-	}
-	return repository.SetPolicy(ctx, policy)
+	return policy, nil
 }
 
 func describeGC(done repo.Collected, dryRun bool) string {

@@ -96,7 +96,7 @@ func (l leaf) declare(out *strings.Builder, indent string) {
 // defaultLength is the number of bytes after which netCDF-C cuts texts, unless attributes say that there are longer ones.
 const defaultLength = 64
 
-// DAS returns the attributes of all variables and, as those of NC_GLOBAL, of groups.
+// DAS returns the attributes of all variables. Those of groups are in the container NC_GLOBAL.
 func (d *Dataset) DAS(ctx context.Context) (string, error) {
 	if err := d.decide(ctx); err != nil {
 		return "", err
@@ -127,7 +127,8 @@ func (d *Dataset) DAS(ctx context.Context) (string, error) {
 	return out.String(), nil
 }
 
-// globals returns the attributes of the root group, those of other groups with the path in the name, and what is omitted.
+// globals returns the attributes of all groups, and the one that lists the omitted arrays. Names of attributes begin with the path
+// of their group, except in the root group.
 func (d *Dataset) globals() (out []netcdf.Attribute) {
 	seen := map[string]bool{}
 	for _, g := range d.groups {
@@ -142,7 +143,7 @@ func (d *Dataset) globals() (out []netcdf.Attribute) {
 	return append(out, omissions(slices.Concat(d.omitted, d.omitted2))...)
 }
 
-// omittedName is the attribute of the dataset that says what is omitted.
+// omittedName is the name of the attribute that lists the arrays which DAP cannot hold.
 const omittedName = "varve_omitted"
 
 func omissions(omitted []string) []netcdf.Attribute {

@@ -101,7 +101,7 @@ func (x *xmlWriter) variable(c *choice, chosen map[*variable]*choice) {
 	x.close(c.type4)
 }
 
-// attribute writes an attribute. Names of types are those of variables.
+// attribute writes an attribute. Its type has the same name as for variables.
 func (x *xmlWriter) attribute(a netcdf.Attribute) {
 	values := []string{string(a.Data)}
 	if x.slashed {

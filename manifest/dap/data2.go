@@ -12,7 +12,7 @@ import (
 	"varve/codec"
 )
 
-// Answer is an answer with values. Write writes it, and reads the values meanwhile.
+// Answer is an answer with values, which Write reads while it writes.
 type Answer struct {
 	// Size is the number of bytes, or -1 if it is not known before. Values is that of the values alone.
 	Size, Values int64
@@ -179,7 +179,7 @@ func (v *variable) inPieces(elems []byte, write func(piece []byte) error) error 
 	return nil
 }
 
-// textFactor is how many bytes of text stand for a byte of binary values, about.
+// textFactor is about how many bytes of text a byte of binary values becomes.
 const textFactor = 3
 
 // ASCII returns the answer of DAP2 as text. An answer of about more than limit bytes is a *SizeError.

@@ -35,7 +35,7 @@ func (t type2) String() string { return names2[t] }
 // size returns the bytes of an element of an array in XDR.
 func (t type2) size() int64 { return [...]int64{1, 4, 4, 4, 8, 0}[t] }
 
-// types4 are the types of DAP4 by those of netCDF.
+// types4 has the DAP4 type for each type of netCDF.
 var types4 = map[netcdf.Type]string{
 	netcdf.Byte: "Int8", netcdf.UByte: "UInt8", netcdf.Short: "Int16", netcdf.UShort: "UInt16", netcdf.Int: "Int32", netcdf.UInt: "UInt32",
 	netcdf.Int64: "Int64", netcdf.UInt64: "UInt64", netcdf.Float: "Float32", netcdf.Double: "Float64", netcdf.Char: "String",

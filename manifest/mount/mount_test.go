@@ -311,7 +311,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestNamesLikeSnapshots checks that a manifest may have a name that begins as those of snapshots do.
+// TestNamesLikeSnapshots checks that the name of a manifest may begin with @, as the folders of snapshots do.
 func TestNamesLikeSnapshots(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "@a b.c.varve")
 	demo(t, out, "2021-01.nc")

@@ -46,7 +46,7 @@ type group struct {
 
 const propertiesName = "_NCProperties"
 
-// hidden are attributes that describe the file, so a dataset cannot have others of these names.
+// hidden has the names of attributes that netCDF-4 and HDF5 use themselves. A dataset's own attributes of these names are omitted.
 var hidden = []string{"CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", propertiesName}
 
 func (d *dataset) omit(path string, err error) {

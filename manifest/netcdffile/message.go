@@ -22,7 +22,7 @@ const (
 	msgAttributeInfo = 0x15
 )
 
-// undefined is the address of what is not stored.
+// undefined is the address that HDF5 gives to objects and chunks that do not exist.
 const undefined = math.MaxUint64
 
 // maxMessage is the largest size of a message.
@@ -44,7 +44,7 @@ func (p *packer) fill(n int) {
 	}
 }
 
-// packed returns what do appends.
+// packed returns the bytes that a function appends to a packer.
 func packed(do func(p *packer)) []byte {
 	var p packer
 	do(&p)
@@ -239,7 +239,7 @@ func encodeFilters(filters []codec.Filter) []byte {
 	})
 }
 
-// encodeFill encodes the value of elements that are not stored; nil stands for zeros.
+// encodeFill encodes the message with a fill value. nil means zeros.
 func encodeFill(value []byte) []byte {
 	const atWriting, ifSet, isDefined = 3, 2, 1
 	return packed(func(p *packer) {

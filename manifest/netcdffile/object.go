@@ -82,7 +82,7 @@ type encoder struct {
 	d *dataset
 }
 
-// object appends the header of an object, and those of its members.
+// object appends the header of an object, and then the headers of its members.
 //
 //	"OHDR" 2 flags u8  size u32  messages…  checksum u32
 //	message  type u8  size u16  flags u8  order u16  data…
@@ -176,7 +176,7 @@ func (v *variable) layout() []byte {
 	})
 }
 
-// attributes returns all attributes of an object, also those that netCDF-4 and HDF5 hide.
+// attributes returns the attributes of an object. Some are for libraries only: netCDF-4 and HDF5 do not list them.
 func (e *encoder) attributes(o *object) (out []attribute) {
 	numbers := func(name string, values ...int) {
 		var p packer

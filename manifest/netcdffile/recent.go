@@ -2,7 +2,7 @@ package netcdffile
 
 import "sync"
 
-// recent has what was read last, for all variables of a file.
+// recent keeps the windows and the large chunk that were read last, for all variables of a file together.
 type recent struct {
 	mu      sync.Mutex
 	windows map[place][]chunk

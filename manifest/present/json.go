@@ -101,7 +101,7 @@ func (j *jsonFile) text(s string) {
 	}
 }
 
-// separate writes what comes before the i-th member of an object.
+// separate writes the comma before the i-th member of an object.
 func (j *jsonFile) separate(i int) {
 	if i > 0 {
 		j.text(", ")

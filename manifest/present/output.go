@@ -62,7 +62,7 @@ type Output struct {
 	write      func(ctx context.Context, w io.Writer) error
 }
 
-// Write writes the file. It reads the values meanwhile, in blocks.
+// Write writes the file. It reads the values in blocks while it writes.
 func (o *Output) Write(ctx context.Context, w io.Writer) error { return o.write(ctx, w) }
 
 // Output prepares a file with selections. With decode, it applies scale_factor, add_offset, fill values and units of times. It

@@ -13,6 +13,15 @@ type Policy struct {
 	Daily int `json:"daily,omitempty"` // also the newest snapshot of each of this number of days
 }
 
+// Options returns the options with which GC keeps what the policy keeps.
+func (p *Policy) Options() *GCOptions {
+	keep := p.Keep
+	if keep == 0 {
+		keep = math.MaxInt
+	}
+	return &GCOptions{Keep: keep, Daily: p.Daily}
+}
+
 // String returns the policy in the form of the option that sets it.
 func (p *Policy) String() string {
 	text := "keep=all"
@@ -63,9 +72,7 @@ func (r *Repository) tidy(ctx context.Context, p *pointer) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tidyTime)
 	defer cancel()
-	keep := p.Policy.Keep
-	if keep == 0 {
-		keep = math.MaxInt
-	}
-	_, _ = r.GC(ctx, &GCOptions{Keep: keep, Daily: p.Policy.Daily, tidied: today})
+	opts := p.Policy.Options()
+	opts.tidied = today
+	_, _ = r.GC(ctx, opts)
 }

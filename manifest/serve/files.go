@@ -28,7 +28,7 @@ type Entry struct {
 	Size     int64 // of a file; List does not set it
 }
 
-// Names returns the names of the manifests: those of their folders, without extension.
+// Names returns the names of the manifests. A name is that of the folder, without its extension.
 func (h *Handler) Names() []string {
 	names := make([]string, len(h.places))
 	for i, p := range h.places {

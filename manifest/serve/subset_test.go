@@ -21,7 +21,7 @@ func TestInteropSubsets(t *testing.T) {
 	}
 }
 
-// TestSubsets checks headers, redirections and what is refused.
+// TestSubsets checks headers, redirections and refusals.
 func TestSubsets(t *testing.T) {
 	files := months(t)
 	dirs := []string{buildFiles(t, "east.varve", files...), buildFiles(t, "west.varve", files[:1]...)}

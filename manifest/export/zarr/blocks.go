@@ -334,7 +334,7 @@ func (b *box) readBlock(ctx context.Context, f *blockFile) (err error) {
 	}
 	if !bytes.Equal(stored[:], binary.LittleEndian.AppendUint32(nil, sum)) {
 		_, err := b.blocks.home.Remove(ctx, f.key)
-		return errors.Join(errors.New("a temporary block has another checksum than what was written; run the command again"), err)
+		return errors.Join(errors.New("a temporary block was damaged after it was written: its checksum differs; run the command again"), err)
 	}
 	return nil
 }

@@ -316,7 +316,7 @@ type work struct {
 	encoded []byte      // memory for its encoded form
 }
 
-// do copies those of some chunks that are wanted and not yet copied.
+// do copies the chunks of a region that belong to the copy and are not copied yet.
 func (w *work) do(ctx context.Context, part grid.Region) error {
 	chunks, err := w.target.grid.WalkChunks(part)
 	if err != nil {

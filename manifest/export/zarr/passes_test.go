@@ -50,7 +50,7 @@ func codecsOf(t testing.TB, text string) (list []codec.Spec) {
 	return list
 }
 
-// newStored writes random elements, of which whole chunks are fill values, into chunks of these lengths.
+// newStored writes random elements into chunks of these lengths. Some chunks have only fill values.
 func newStored(t testing.TB, random *rand.Rand, shape []int64, chunks []grid.Sizes, size int, codecs string) *stored {
 	t.Helper()
 	s := &stored{sample: &sample{}, source: filepath.Join(t.TempDir(), "in.zarr"), decodes: &atomic.Int64{}}

@@ -233,7 +233,7 @@ class CheckFlags(SourceFlags, FormatFlags, CombineFlags, total=False):
     """Say which Zarr clients read which arrays, and in which view of the server."""
 
     format: Texts | None
-    """Print text, json, or github: annotations of GitHub Actions (default "text")."""
+    """Print text, or github: annotations of GitHub Actions (default "text")."""
 
     keep_scan: Texts | None
     """Store scans in this folder and reuse them, so that a stopped command can continue."""
